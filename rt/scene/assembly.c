@@ -1,6 +1,6 @@
 /*
- * Relations of a scene as terms between two bodies, and what becomes of the scene when they hold.
- * Objects are bodies, links of mechanisms that relations name too; the world is the last one.
+ * Relations of a scene as terms between two bodies, and the transfer of the assembled poses to the
+ * scene. Bodies are objects, links of mechanisms that relations name, and the world, the last one.
  */
 #include <assert.h>
 #include <math.h>
@@ -68,7 +68,6 @@ static void add_row(gw_assembly *w, gw_relation *r, int a, int b, const gw_row *
     t->m = row->m, t->f = row->f;
 }
 
-/* What a joint between M in a and F in b asks of its frames, or of a coordinate. */
 gw_term *gw_assembly_add_joint_term(gw_assembly *w, gw_relation *r, gw_term_kind kind, int a,
                                     const gw_pose *a_from_m, int b, const gw_pose *b_from_f,
                                     gw_mobilizer type, int coordinate)
@@ -104,7 +103,6 @@ static void add_mobilizer(gw_assembly *w, gw_relation *r, gw_mobilizer type, dou
                           .n = gw_rotate(b_from_f->q, axes[1])});
 }
 
-/* The body of an end of a joint or a constraint, the world where it names none. */
 int gw_assembly_body_named(const gw_assembly *w, const char *name)
 {
     int number = gw_scene_body_number(w->scene, name);
@@ -132,7 +130,7 @@ static void add_joint(gw_assembly *w, int index)
         }
 }
 
-/* The blocks that the products of a term's rows are added to. */
+/* Finds the blocks of the normal equations to which the products of a term's rows are added. */
 static void find_blocks(gw_assembly *w, gw_term *t)
 {
     int a = w->unknown[t->a], b = w->unknown[t->b];
@@ -142,7 +140,7 @@ static void find_blocks(gw_assembly *w, gw_term *t)
     t->ab = both ? gw_block_matrix_at(w->matrix, a, b, &t->transposed) : NULL;
 }
 
-/* 1 or -1: the fixed element's direction along which the mobile one's comes to lie. */
+/* 1 or -1: the sense in which the mobile element's direction is aligned with the fixed one's. */
 static double sense_of(const gw_assembly *w, const gw_constraint_edge *e)
 {
     const gw_constraint *c = &e->stated;
@@ -156,7 +154,7 @@ static double sense_of(const gw_assembly *w, const gw_constraint_edge *e)
     return gw_dot(a, gw_rotate(w->poses[e->b].q, c->fixed.d)) < 0 ? -1 : 1;
 }
 
-/* A row of a free-form shape follows the point closest to its point from where that is now. */
+/* Starts a free-form row at the present closest point of the shape, from which it is followed. */
 static void start_at_closest(const gw_assembly *w, gw_term *t)
 {
     gw_row *row = &t->row;
@@ -172,9 +170,8 @@ static void start_at_closest(const gw_assembly *w, gw_term *t)
     row->start[0] = nearest.parameter[0], row->start[1] = nearest.parameter[1];
 }
 
-/* Of a direction T and a surface's normal or a curve's tangent N, besides the rows of two
- * directions across T, which are zero for either sense: T . N - 1 for the sense stated, or the one
- * that the bodies have. */
+/* Adds T . N - 1 for a direction T and a surface's normal or a curve's tangent N, in the stated or
+ * the present sense: the two rows of directions orthogonal to T vanish for either sense. */
 static void add_direction(gw_assembly *w, gw_relation *r, const gw_row *across)
 {
     const gw_constraint_edge *e = &r->edge;
@@ -421,7 +418,7 @@ static bool is_massless(const gw_assembly *w, const char *name)
     return number >= 0 && w->scene->objects[number].massless;
 }
 
-/* A relation that counts; what a massless object is joined to does not feel it. */
+/* True if a relation takes part; with felt_only, relations of massless objects do not. */
 static bool is_taken(const gw_assembly *w, const gw_assembly_def *def, const char *a, const char *b)
 {
     return !def->felt_only || (!is_massless(w, a) && !is_massless(w, b));
@@ -450,8 +447,8 @@ static bool add_relations(gw_assembly *w, const gw_assembly_def *def, gw_error *
     return true;
 }
 
-/* Unknowns are the bodies that do not stand and that a term names; whether there is anything that
- * may move. */
+/* Numbers the unknowns: bodies that are not ground and that a term names. False if all are ground.
+ */
 static bool number_unknowns(gw_assembly *w, const bool *ground)
 {
     const gw_scene *s = w->scene;
@@ -490,7 +487,7 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-/* Bodies that relations join, by union-find; what stands joins nothing. */
+/* Connected components of the unknowns by union-find; ground does not connect. */
 static void find_components(gw_assembly *w)
 {
     for (int i = 0; i < w->moving_count; i++)
@@ -517,7 +514,7 @@ static void find_components(gw_assembly *w)
     }
 }
 
-/* Relations between bodies that stand go; terms that none has are not looked at. */
+/* Removes relations between ground bodies; terms without a relation are not evaluated. */
 static void leave_out_standing(gw_assembly *w)
 {
     int kept = 0;
@@ -551,8 +548,8 @@ static bool make_matrix(gw_assembly *w)
     return w->matrix;
 }
 
-/* How far points that relations name are from their bodies' frames, and from one another on what
- * stands. */
+/* gw_assembly_size(): largest of the objects' lengths, the distances of the relations' points from
+ * their bodies' frames and, on ground bodies, from one another, and the values of rows. */
 static double size_of(const gw_assembly *w)
 {
     double size = 1e-6;
@@ -686,8 +683,8 @@ const char *gw_assembly_remaining(const gw_assembly *w, int n)
     return NULL;
 }
 
-/* x and whole turns, as near as can be to what it was; within its limits where it can be, to which
- * round-off is put. */
+/* x plus whole turns, nearest to `was`, but within the limits if possible; a value that exceeds a
+ * limit by round-off is set to it. */
 static double read_turns(const gw_assembly *w, double x, double was, bool turns, bool limited,
                          double lower, double upper)
 {

@@ -1,18 +1,19 @@
 /*
- * Assembly: objects brought from wherever they are, far apart too, to where all positional
- * relations of a scene hold together (surface-constraints 7).
+ * Assembly: moves the objects of a scene from arbitrary poses to poses at which all positional
+ * relations are satisfied together (surface-constraints 7).
  *
  *   minimise 1/2 |C(q)|^2,   C the rows of all relations, lengths over the size, angles in radians;
  *                            q the twists of all bodies that move, velocities over the size
  *
  * Relations are enabled two-sided constraints, joints with their stated positions, and the contacts
- * that sliding and rolling keep. Mechanisms whose links a relation names move with them. Where they
- * are asked for, joints stay within their limits: one-sided residuals,
+ * of sliding and rolling constraints. Mechanisms with links that a relation names move too. If
+ * gw_assembly_def.limits is set, joint limits add one-sided residuals,
  *
  *   max(z - upper, 0) + min(z - lower, 0),   turns taken whole where that brings them within
  *
- * and gears keep their ratio, z_1 - r z_2 = what it is in the scene, if it has both joints closed;
- * else their constant follows from where the parts come together. Springs are no relations.
+ * and gears add rows z_1 - r z_2 - constant, with the constant from the scene's poses where these
+ * satisfy both joints; otherwise the constant follows from the assembled poses. Springs are not
+ * relations.
  *
  * Made by a thread that may allocate, used by one thread at a time.
  */
@@ -39,15 +40,15 @@ typedef struct gw_assembly gw_assembly;
 
 typedef struct gw_assembly_def {
     const gw_scene *scene; /* outlives the assembly */
-    const bool *ground;    /* per body of the scene: it stands; NULL: fixed objects do */
-    const gw_pose *poses;  /* of the scene's bodies, to begin from; NULL: the scene's */
-    bool felt_only;        /* without relations of massless objects, or between what stands */
-    bool limits;           /* joints stay within theirs, and gears keep their ratio */
+    const bool *ground;    /* per body of the scene: true if it is not moved; NULL: fixed objects */
+    const gw_pose *poses;  /* initial poses of the scene's bodies; NULL: the scene's */
+    bool felt_only;        /* without relations of massless objects, or between ground bodies */
+    bool limits;           /* include joint limits and gears */
     int threads; /* that evaluate rows, where these take long; 0: the caller's. Results do not
                   * depend on it */
 } gw_assembly_def;
 
-/* How far a solution has come, so that another call goes on from there; zeros: at its beginning. */
+/* Progress of a solution, from which another call continues; zeros: the beginning. */
 typedef struct gw_assembly_progress {
     int start;      /* 0: from the poses given, then from random ones */
     int iteration;  /* that this start has made */
@@ -63,8 +64,8 @@ typedef struct gw_assembly_options {
     int limit;                 /* iterations of this call at most; 0: no limit; below 0: none, the
                                 * poses are only judged */
     gw_assembly_progress from; /* goes on from there */
-    /* Called after each iteration, NULL: nobody; residual as below, step: the longest of a body
-     * (m, or rad times the size). False stops. */
+    /* Called after each iteration (NULL: none); residual as below, step: the longest of a body (m,
+     * or rad times the size). Returns false to stop. */
     bool (*watch)(void *context, int start, int iteration, double residual, double step);
     void *context;
 } gw_assembly_options;
@@ -94,32 +95,32 @@ typedef struct gw_assembly_result {
 gw_assembly *gw_assembly_create(const gw_assembly_def *def, gw_error *error);
 void gw_assembly_destroy(gw_assembly *assembly); /* NULL is fine */
 
-/* Where the scene's bodies are; may be changed before a solution. */
+/* Poses of the scene's bodies (world_from_body); may be changed before a solution. */
 gw_pose *gw_assembly_poses(gw_assembly *assembly);
 
-/* The length by which velocities are divided where they are compared with angular ones (m): how
- * large its parts are, and how far apart those that stand. */
+/* Characteristic length that scales linear to angular quantities (m): the largest extent of the
+ * parts and of the distances between ground bodies. */
 double gw_assembly_size(const gw_assembly *assembly);
 
-/* Whether a body of the scene is moved: it does not stand, and a relation names it. */
+/* True if a body of the scene is moved: it is not ground, and a relation names it. */
 bool gw_assembly_moves(const gw_assembly *assembly, int body);
 
-/* Moves the bodies until all relations hold: from where they are, then from random places and
- * orientations of those whose relations remain, the same ones for a seed and the number of the
- * start. Where some remain, the bodies are at the best place that this call has found; where it
- * was stopped, at the last one, and a call with `progress` goes on as if it had not been.
+/* Moves the bodies until all relations are satisfied: from their present poses, then from random
+ * poses of the components with unsatisfied relations (determined by the seed and the number of the
+ * start). If relations remain, the bodies end at the best poses of this call; if it was stopped, at
+ * the last ones, and a call with `progress` continues with the same result as one call.
  *
- * No allocation: Newton's method with one start and one iteration follows ground that moves, tick
- * by tick. */
+ * No allocation: Newton's method with one start and one iteration per tick follows moving
+ * ground. */
 void gw_assembly_solve(gw_assembly *assembly, const gw_assembly_options *options,
                        gw_assembly_result *result);
 
-/* Puts the bodies where the last solution had the least sum of squares of all places at which its
- * starts ended, or were stopped; returns the residual there. */
+/* Sets the poses to those with the least sum of squares among the ends of all starts of the last
+ * solution; returns the residual there (m; angles times the size). */
 double gw_assembly_take_best(gw_assembly *assembly);
 
-/* The id of the n-th relation that does not hold where the bodies are, n from 0, constraints
- * first, in the order of the scene; of a mechanism's own joint the mechanism's. NULL: no more. */
+/* The id of the n-th relation that the present poses violate, n from 0: constraints first, in the
+ * order of the scene; for a mechanism's own joint the mechanism's id. NULL: no more. */
 const char *gw_assembly_remaining(const gw_assembly *assembly, int n);
 
 /* Writes poses of all objects, positions of mechanisms, and stated positions of joints whose zero

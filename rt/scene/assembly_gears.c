@@ -1,11 +1,11 @@
 /*
- * Gears of an assembly: those whose constant the scene states, because its poses have both joints
- * closed, and which whole turns their coordinates are taken for.
+ * Gears of an assembly: those whose constant follows from the scene's poses, because these satisfy
+ * both joints, and the whole turns of their coordinates.
  *
  *   z_0 = r z_1 + constant
  *
- * Poses say a turn but for whole ones. Coordinates that gears join are multiples of one another and
- * a constant: one of each such group, the root, says the whole turns of all others.
+ * Poses give an angle modulo 2 pi. Coordinates coupled by gears are multiples of one another plus
+ * constants: one of each such group, the root, determines the whole turns of all others.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +13,10 @@
 #include "rt/scene/assembly_private.h"
 #include "rt/scene/joint_frame.h"
 
-#define CLOSED 1e-6 /* of the size: joints that the scene's poses have closed */
+#define CLOSED 1e-6 /* of the size: residual of joints that the scene's poses satisfy */
 
-/* Whether what a gear turns is a relation here, whose joint the scene's poses have closed. */
+/* True if the joint of a gear's side is a relation of the assembly that the scene's poses
+ * satisfy. */
 static bool is_closed(const gw_assembly *w, const gw_geared *side)
 {
     if (side->joint < 0)
@@ -52,7 +53,7 @@ static void add_side(gw_assembly *w, gw_relation *r, const gw_geared *side, gw_t
     t->start = j->has_position ? j->position[side->coordinate] : gw_assembly_coordinate(w, t);
 }
 
-/* A coordinate that gears turn, as a multiple of the first one of its group and a constant. */
+/* A geared coordinate as a multiple of the first one of its group plus a constant. */
 typedef struct geared {
     gw_geared of;
     int term, group; /* the group's first; -1: not known yet */
@@ -84,7 +85,7 @@ static bool counts_whole_turns(const gw_term *t)
     return gw_mobilizers[t->joint].turns >> t->coordinate & 1;
 }
 
-/* Of each group the coordinate that says the whole turns of the others. */
+/* The root of a group: the coordinate that determines the whole turns of the others. */
 static int root_of_group(const gw_assembly *w, const geared *all, int count, int group)
 {
     int best = group;
@@ -99,8 +100,8 @@ static int root_of_group(const gw_assembly *w, const geared *all, int count, int
     return best;
 }
 
-/* Which coordinates are geared together, and what says their whole turns. `gears`: the first terms
- * of all; `side`: of each the two coordinates among `all`. */
+/* Finds the groups of geared coordinates and their roots. `gears`: the first term of each gear;
+ * `side`: the two coordinates of each, indices into `all`. */
 static void find_roots(gw_assembly *w, geared *all, int count, const int (*side)[2],
                        const int *gears, int gear_count)
 {

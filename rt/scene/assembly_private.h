@@ -1,6 +1,6 @@
 /*
- * Shared by the files of an assembly: its relations as terms between two bodies. Those of
- * assembly.c come out of a scene, assembly_solve.c moves the bodies.
+ * Shared by the files of an assembly: its relations as terms between two bodies. assembly.c derives
+ * the terms from a scene, assembly_solve.c minimises their residuals.
  */
 #ifndef GW_SCENE_ASSEMBLY_PRIVATE_H
 #define GW_SCENE_ASSEMBLY_PRIVATE_H
@@ -13,13 +13,13 @@
 
 typedef enum gw_term_kind {
     GW_TERM_POINT, /* m on f */
-    GW_TERM_ALONG, /* m where f is, along those axes of F along which the joint holds it */
+    GW_TERM_ALONG, /* m at f along the axes of F along which the joint constrains it */
     GW_TERM_AXIS,  /* direction m along direction f */
-    GW_TERM_SCREW, /* m's way along F's z = the pitch times the turn about it */
-    GW_TERM_TOUCH, /* two surfaces, one of which bends, along their common normal; or two curves */
+    GW_TERM_SCREW, /* displacement of m along F's z = pitch times rotation about it */
+    GW_TERM_TOUCH, /* two surfaces, at least one curved, along their common normal; or two curves */
     GW_TERM_RIM,   /* a rim with centre m on the plane across F's z through f */
     GW_TERM_ROW,   /* a row of b_from_a */
-    GW_TERM_LIMIT, /* a joint's coordinate within its limits: no row where it is */
+    GW_TERM_LIMIT, /* a joint's coordinate within its limits: no row while it is */
     GW_TERM_GEAR,  /* a joint's coordinate = the ratio times that of the next term + a constant */
     GW_TERM_GEARED /* that next one, without rows of its own */
 } gw_term_kind;
@@ -88,42 +88,42 @@ struct gw_assembly {
     double searched_time;          /* that they took of late (us) */
 };
 
-/* assembly.c: one more relation, and of the newest one a term for the frames, or a coordinate, of a
- * joint between M in a and F in b. */
+/* assembly.c: adds a relation; adds to the newest relation a term for the frames, or a coordinate,
+ * of a joint between M in a and F in b. */
 gw_relation *gw_assembly_add_relation(gw_assembly *assembly, gw_relation_kind kind, int index);
 gw_term *gw_assembly_add_joint_term(gw_assembly *assembly, gw_relation *relation, gw_term_kind kind,
                                     int a, const gw_pose *a_from_m, int b, const gw_pose *b_from_f,
                                     gw_mobilizer type, int coordinate);
 
-/* The body of an end of a joint or a constraint, the world where it names none; the frame of a
- * link's joint, whose z is the axis; the body that a link hangs on, and that frame in it. */
+/* The body of an end of a joint or a constraint, the world if it names none; the frame of a link's
+ * joint in the link, whose z is the axis; a link's parent body, and F of the joint in it. */
 int gw_assembly_body_named(const gw_assembly *assembly, const char *name);
 gw_pose gw_assembly_axis_frame(const gw_link_def *link);
 int gw_assembly_parent_frame(const gw_assembly *assembly, int mechanism, int link, gw_pose *f);
 
-/* assembly_gears.c: adds the gears whose constant the scene states, where the bodies are as it has
- * them (false: memory); writes the whole turns that they were held for to a scene's positions. */
+/* assembly_gears.c: adds the gears whose constant follows from the scene's poses, which the bodies
+ * must have (false: memory); writes the whole turns of their coordinates to a scene's positions. */
 bool gw_assembly_add_gears(gw_assembly *assembly);
 void gw_assembly_apply_gears(const gw_assembly *assembly, gw_scene *scene);
 
-/* assembly.c: writes the terms of a positional constraint for the sense that the bodies have. */
+/* assembly.c: sets the terms of a positional constraint for the sense of the present poses. */
 void gw_assembly_resolve(gw_assembly *assembly, gw_relation *relation);
 
 #define GW_TERM_ROWS 3 /* of a term at most */
 
-/* assembly_solve.c: the rows of a term where the bodies are; returns how many. Of a gear the part
- * of the first joint, with the value of both. */
+/* assembly_solve.c: the rows of a term at the present poses; returns how many. For a gear the
+ * gradients of the first joint, with the value of both. */
 int gw_assembly_rows(const gw_assembly *assembly, const gw_term *term,
                      gw_pair_row rows[GW_TERM_ROWS]);
 
-/* The coordinate of a joint (m, rad), turns within -pi .. pi; where it is limited, of the whole
- * turns those that bring it within its limits, or nearest to them. */
+/* The coordinate of a joint (m, rad), angles within -pi .. pi. gw_assembly_within(): a coordinate
+ * plus the whole turns that bring it within its limits, or nearest to them. */
 double gw_assembly_coordinate(const gw_assembly *assembly, const gw_term *term);
 double gw_assembly_within(double coordinate, double lower, double upper);
 
-/* Both coordinates of a gear, with the whole turns that it takes them for: of all that are geared
- * together one that slides, else the slowest one, which is within half a turn of where the scene
- * has it, says them for the others. */
+/* Both coordinates of a gear with their whole turns. Within a group of geared coordinates these
+ * follow from one root coordinate: a slide, else the slowest coordinate, which is taken within half
+ * a turn of its position in the scene. */
 void gw_assembly_geared(const gw_assembly *assembly, const gw_term *gear, double coordinates[2]);
 
 /* The largest row of a relation (m; angles times the size), and whether that is

@@ -5,9 +5,9 @@
  *   point   d                      (3)     line   x . d, y . d   in b's axes   (2)
  *   plane   z . d in b's axes      (1)     axis   u_a - u_b                    (3)
  *
- * and any other row is one of submanifold.h. Axes that come to lie along one another are the
- * difference of unit vectors, not the two products with vectors across: these are zero for opposite
- * ones too, and lead a good half of all far starts there.
+ * and any other row is one of submanifold.h. Axes that are to be parallel are matched as the
+ * difference of unit vectors, not as the two products with orthogonal vectors: those vanish for
+ * opposite axes too, to which more than half of all far starts would converge.
  *
  * A row's gradients by the twists of the bodies' origins in world axes are [u; on_a] and [-u;
  * on_b]. Steps of Newton's and of Levenberg and Marquardt's method solve (J^T J + e I) s = -J^T h
@@ -42,7 +42,7 @@
 static const gw_vec3 no_vector = {0, 0, 0};
 static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
-/* A row along `u` of what acts at `x`, a point of both bodies that moves with a's. */
+/* A row of value h with gradient u at the point x of both bodies. */
 static gw_pair_row row_along(gw_vec3 u, double h, gw_vec3 x, const gw_pose *a, const gw_pose *b,
                              double per_size)
 {
@@ -50,8 +50,8 @@ static gw_pair_row row_along(gw_vec3 u, double h, gw_vec3 x, const gw_pose *a, c
                          gw_scale(-per_size, gw_cross(gw_sub(x, b->p), u))};
 }
 
-/* The turn of M about F's z, of the whole ones that leave the least to slide; its rows turn about
- * that z as if they were aligned. */
+/* Row of a screw: displacement of M along F's z less pitch times rotation about it, with the whole
+ * turns of the smallest residual; its gradient is that of aligned z axes. */
 static gw_pair_row screw_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size)
 {
     gw_quat f = gw_quat_mul(b->q, t->turn), m = gw_quat_mul(a->q, t->a_turn);
@@ -90,9 +90,9 @@ static gw_pose placed_by(const gw_term *t, const gw_pose *a, const gw_pose *b)
     return gw_pose_mul(&f_from_world, &world_from_m);
 }
 
-/* The coordinate with its gradient as if the joint were closed: along or about the direction in
- * which the coordinate alone moves M. Those of a ball are the swing of the z axes and the whole
- * rotation. */
+/* The coordinate, with its gradient as if the joint's rows were satisfied: along or about the
+ * direction in which the coordinate alone moves M. The coordinates of a ball joint are the angle
+ * between the z axes and the angle of the whole rotation. */
 static gw_pair_row coordinate_row(const gw_term *t, const gw_pose *a, const gw_pose *b,
                                   double per_size)
 {
@@ -118,7 +118,7 @@ static gw_pair_row coordinate_row(const gw_term *t, const gw_pose *a, const gw_p
     return (gw_pair_row){value, no_vector, turn, gw_neg(turn)};
 }
 
-/* Whether the coordinate is an angle; and one that counts whole turns. */
+/* True if the coordinate is an angle; and if whole turns of it count. */
 static bool is_angle(const gw_term *t)
 {
     return t->joint == GW_MOBILIZER_SPHERICAL ||
@@ -130,7 +130,7 @@ static bool counts_whole_turns(const gw_term *t)
     return is_angle(t) && t->joint != GW_MOBILIZER_SPHERICAL;
 }
 
-/* x and whole turns, nearest to `to`. */
+/* x plus whole turns, nearest to `to`. */
 static double nearest_whole_turns(double x, double to)
 {
     return x + 2 * GW_PI * round((to - x) / (2 * GW_PI));
@@ -147,7 +147,7 @@ double gw_assembly_coordinate(const gw_assembly *w, const gw_term *t)
     return is_angle(t) ? r.h : r.h * w->size;
 }
 
-/* The row of a coordinate that is beyond a limit; false where none is. */
+/* The row of a coordinate that is beyond a limit; false if it is within. */
 static bool limit_row(const gw_term *t, const gw_pose *a, const gw_pose *b, double per_size,
                       gw_pair_row *row)
 {
@@ -313,8 +313,8 @@ int gw_assembly_rows(const gw_assembly *w, const gw_term *t, gw_pair_row rows[GW
 
 /* ---- rows on several threads ---------------------------------------------------------------- */
 
-/* A row whose closest points are searched for: up to a millisecond, a thousand times what others
- * take. */
+/* Evaluates a row whose closest points are searched for, which takes up to a millisecond, a
+ * thousand times as long as other rows. */
 static void evaluate_searched(void *context, int i)
 {
     gw_assembly *w = context;
@@ -329,9 +329,9 @@ static double clock_microseconds(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-/* Evaluates them where the bodies are, on several threads where those of late took so long that it
- * pays: bodies that went far are searched anew, and the same rows a thousand times as quick where
- * they stay. What a row is does not depend on that: each moves its own closest points. */
+/* Evaluates these rows at the present poses, on several threads if the recent evaluations took long
+ * enough: a search after a long motion takes a thousand times as long as following a closest point.
+ * The values do not depend on the threads, because each row has closest points of its own. */
 static void evaluate_rows(gw_assembly *w)
 {
     if (w->searched_count == 0)
@@ -351,7 +351,7 @@ static int rows_of(const gw_assembly *w, const gw_term *t, gw_pair_row rows[GW_T
     return gw_contact_is_of_curves(t->contact) ? GW_CURVE_ROWS : 1;
 }
 
-/* Whether the term depends on a body that moves. */
+/* True if the term depends on an unknown. */
 static bool depends_on_moving_body(const gw_assembly *w, const gw_term *t)
 {
     return w->unknown[t->a] >= 0 || w->unknown[t->b] >= 0 ||
@@ -392,8 +392,8 @@ static void add_to(double *g, double h, const double *gradient)
         g[k] += h * gradient[k];
 }
 
-/* A gear's row, of four bodies. Where joints share a body its gradients add up: the products of
- * each with each count both. */
+/* Adds a gear's row, of four bodies, to the normal equations. If the joints share a body its
+ * gradients add up, through all products between the four. */
 static void add_gear(gw_assembly *w, const gw_term *t)
 {
     gw_pair_row rows[2];
@@ -532,7 +532,7 @@ static void copy_poses(gw_assembly *w, gw_pose *to, const gw_pose *from)
     memcpy(to, from, (size_t)w->body_count * sizeof *to);
 }
 
-/* From `before` by that share of the step. */
+/* Sets the poses to `before` plus that share of the step. */
 static void move_bodies(gw_assembly *w, double share)
 {
     double metres = share * w->size;
@@ -663,7 +663,7 @@ static double search_line(gw_assembly *w, double share, double *sum, double *wor
     return 0;
 }
 
-/* Undamped near a place where the rows hold, where that converges quadratically. */
+/* Levenberg-Marquardt; undamped near a solution, where it converges quadratically. */
 static double by_lm(gw_assembly *w, descent *d)
 {
     double worst, turn, sum = sum_of_squares(w, &worst);
@@ -723,7 +723,7 @@ static double random_symmetric(unsigned long long *state)
     return gw_random_uniform(state, -1, 1);
 }
 
-/* Any orientation alike: a direction in four dimensions. */
+/* Uniformly distributed orientation: a random direction in four dimensions. */
 static gw_quat random_turn(unsigned long long *state)
 {
     for (;;) {
@@ -735,7 +735,7 @@ static gw_quat random_turn(unsigned long long *state)
     }
 }
 
-/* The middle of what stands that the component is joined to, else of its bodies as they were. */
+/* Centre of the ground points to which the component is connected, else of its initial poses. */
 static gw_vec3 middle_of(const gw_assembly *w, int component)
 {
     gw_vec3 standing = no_vector, given = no_vector;
@@ -758,7 +758,7 @@ static gw_vec3 middle_of(const gw_assembly *w, int component)
     return anchors ? gw_scale(1.0 / anchors, standing) : gw_scale(1.0 / bodies, given);
 }
 
-/* Bodies of components whose relations remain, at random for the seed and the start's number. */
+/* Random poses, by the seed and the start's number, of components with unsatisfied relations. */
 static void scatter_components(gw_assembly *w, unsigned long long seed, int start)
 {
     unsigned long long random = seed + (unsigned long long)(start - 1) * 0xd1342543de82ef95ull;
@@ -783,7 +783,7 @@ static void scatter_components(gw_assembly *w, unsigned long long seed, int star
     }
 }
 
-/* Constraints for the senses that the bodies have, and the closest points of free-form shapes. */
+/* Resolves constraints for the senses of the present poses, and finds closest points anew. */
 static void resolve_all(gw_assembly *w)
 {
     for (int i = 0; i < w->relation_count; i++)

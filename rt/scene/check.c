@@ -13,8 +13,8 @@
 #include "rt/scene/scene.h"
 #include "rt/scene/surface.h"
 
-#define CONTACT_RATE_MIN 10   /* Hz of the world thread: slower, and candidates have been passed */
-#define CONTACT_RATE_MAX 1000 /* and faster than most ticks there is nothing to gain */
+#define CONTACT_RATE_MIN 10   /* Hz of the world thread: at lower rates candidates come too late */
+#define CONTACT_RATE_MAX 1000 /* Hz: no gain above the rate of most ticks */
 #define MASS_KNOWN_MAX   10   /* factor on the mass: beyond, control is unstable in any case */
 
 bool gw_scene_invalid(gw_error *error, const char *collection, int index, const char *member,
@@ -29,7 +29,7 @@ bool gw_scene_invalid(gw_error *error, const char *collection, int index, const 
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
 }
 
-/* The names that the shape derives and the scene states, as many as there is room for. */
+/* Lists the features derived from the shape and stated by the scene, as far as they fit. */
 static void list_features(const gw_scene *s, const char *object, char *list, size_t room)
 {
     int link = 0, mechanism = gw_scene_link(s, object, &link), at = gw_scene_object(s, object);
@@ -211,7 +211,7 @@ static bool check_feature_ids(const gw_scene *s, entry *entries, gw_error *error
     return check_unique(entries, s->feature_count, "features", error);
 }
 
-/* A joint must not be taken for that of a link, which gears and columns name by the link. */
+/* A joint's id must not be the name of a link, by which gears and columns name the link's joint. */
 static bool check_joint_names(const gw_scene *s, gw_error *error)
 {
     for (int i = 0; i < s->joint_count && s->mechanism_count > 0; i++)
@@ -284,7 +284,7 @@ static bool check_body(const gw_body *b, int index, gw_error *error)
     return true;
 }
 
-/* Mass and inertia of what may move, stated or of its geometry, are doubles above zero. */
+/* Mass and inertia of objects that may move, stated or from the geometry, are positive numbers. */
 static bool check_mass(const gw_object *o, int index, gw_error *error)
 {
     if (o->fixed)
@@ -336,7 +336,7 @@ static bool check_free_form(const gw_object *o, int index, gw_error *error)
                             o->id, gw_shape_kind_name(o->shape.kind));
 }
 
-/* Within the range of a file's numbers: beyond, the scene could be saved and not opened again. */
+/* True within the range of a file's numbers, beyond which a saved scene could not be read again. */
 static bool is_within_reach(gw_vec3 p)
 {
     return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
@@ -452,7 +452,7 @@ static bool check_offset(const gw_scene *s, const gw_scene_constraint *c, const 
                             c->value, folds, focal, c->a.object, c->a.feature);
 }
 
-/* Nothing can follow a tangent, a normal or an offset that turns all at once. */
+/* Tangents, normals and offsets require a smooth shape: a kink cannot be followed. */
 static bool check_smooth(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
                          int index, gw_error *error)
 {
@@ -781,7 +781,7 @@ static bool check_rendering(const gw_tool *t, int index, gw_error *error)
     return true;
 }
 
-/* How forces are scaled, and the desired impedance: a mass moves, so it is more than nothing. */
+/* The force scale and the desired impedance, whose mass must be positive. */
 static bool check_desired(const gw_tool *t, int index, gw_error *error)
 {
     const gw_desired_def *d = &t->desired;
@@ -822,7 +822,7 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
 
 /* ---- the scene ------------------------------------------------------------------------------ */
 
-/* Members and ids: all else is found by them. */
+/* Members and ids, which all references need. */
 static void check_names(const gw_scene *s, gw_error_list *list)
 {
     if (!(gw_norm(s->gravity) <= GW_MAX_NUMBER) &&
@@ -859,7 +859,7 @@ static void check_relations(const gw_scene *s, gw_error_list *list)
     gw_scene_check_joints(s, list);
 }
 
-/* Entries that refer to those. */
+/* Entries that refer to relations. */
 static void check_uses(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->constraint_count; i++)

@@ -1,5 +1,5 @@
 /*
- * Keys of contacts, to find them again after an edit. Not for use inside a tick.
+ * Keys by which contacts are found again after an edit. Not for use inside a tick.
  */
 #include "rt/scene/contact_start.h"
 

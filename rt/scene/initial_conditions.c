@@ -1,7 +1,7 @@
 /*
- * Consistency of initial conditions: whether a scene's systems of bodies begin with the velocities
- * and joint positions that the scene states. Relations that do not allow them project velocities in
- * the mass metric, and leave the place that is nearest to all positions. Not RT safe.
+ * Consistency of initial conditions: whether the systems of a scene begin with the stated
+ * velocities and joint positions. Where the relations do not allow these, velocities are projected
+ * and positions are the nearest ones, both in the mass metric. Not RT safe.
  */
 #include <assert.h>
 
@@ -16,7 +16,7 @@ double gw_projected_share(const gw_twist *stated, const gw_twist *now)
     return size > 0 ? change / size : 0;
 }
 
-/* The same of a joint in the tree. */
+/* Share by which the initial velocity of a tree joint differs from the stated one. */
 static double joint_changed(const gw_system_body_def *d, gw_system *system, int body)
 {
     double q[6], v[6], size = 0, change = 0;
@@ -40,7 +40,7 @@ static void ends_of(const gw_placed_joint *j, gw_system *system, gw_pose at[2], 
     }
 }
 
-/* How far a joint is from the position that it states, in turns of a radian and in lengths. */
+/* Distance of a joint from its stated position (rad, and shares of the length). */
 static double joint_displacement(const gw_scene *scene, const gw_placed_joint *j, double length,
                                  gw_system *system)
 {
@@ -55,7 +55,7 @@ static double joint_displacement(const gw_scene *scene, const gw_placed_joint *j
     return gw_distance(m.p, wanted.p) / length + gw_quat_angle(m.q, wanted.q);
 }
 
-/* The same of a joint that closes a loop. */
+/* Share by which the initial velocity of a loop-closing joint differs from the stated one. */
 static double closing_changed(const gw_scene *scene, const gw_placed_joint *j, gw_system *system)
 {
     gw_pose at[2];
@@ -144,7 +144,7 @@ void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, 
 
 /* ---- limits -------------------------------------------------------------------------------- */
 
-/* How many whole turns and what else bring `q` within the limits by the shortest way. */
+/* The smallest change that brings `q` within the limits, after whole turns if it is an angle. */
 static double within_limits(double q, double lower, double upper, bool turns)
 {
     if (turns && (q < lower || q > upper)) {

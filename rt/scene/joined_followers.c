@@ -37,7 +37,8 @@ static void place_by_joint(const gw_scene *s, gw_pose *poses, const gw_scene_joi
     poses[object] = gw_pose_mul(&poses[other], &other_from_object);
 }
 
-/* Whether a massless object that no constraint joins now goes with what a joint joins it to. */
+/* Makes a massless object without constraints follow a carried or moving body to which a joint
+ * connects it; false if there is none yet. */
 static bool carry_by_joint(const gw_scene *s, gw_layout *l, int *carrier, gw_placement *p)
 {
     for (int i = 0; i < s->joint_count; i++) {

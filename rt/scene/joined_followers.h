@@ -1,14 +1,15 @@
 /*
- * Massless objects that follow by joints: what an enabled joint joins to something that moves goes
- * rigidly with that, the joint at its position at the start.
+ * Massless objects that follow by joints: an object that an enabled joint connects to a moving body
+ * moves rigidly with it, with the joint at its initial position.
  */
 #ifndef GW_SCENE_JOINED_FOLLOWERS_H
 #define GW_SCENE_JOINED_FOLLOWERS_H
 
 #include "rt/scene/layout.h"
 
-/* Enters `follow`, `carrier` and the pose of massless objects that no constraint joins, chains of
- * them too. `carrier`: of each object and link, what it moves rigidly with, -1: it stands. */
+/* Sets `follow`, `carrier` and the pose of massless objects without constraints that joints connect
+ * to a body, directly or in chains. `carrier`: for each object and link the body with which it
+ * moves rigidly, -1: none. */
 void gw_layout_carry_joined(const gw_scene *scene, gw_layout *layout, int *carrier);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Joints and springs of the document: what they stand on, what a gear turns, their checks. Not for
- * use inside a tick.
+ * Joints and springs of the document: the bodies that they connect, the coordinates that a gear
+ * couples, their checks. Not for use inside a tick.
  */
 #include "rt/scene/joint.h"
 
@@ -18,7 +18,7 @@ static bool is_fixed(const gw_scene *s, const gw_body_ref *body)
     return body->object >= 0 ? s->objects[body->object].fixed : body->mechanism < 0;
 }
 
-/* The object, the link or the world that a name stands for. */
+/* The object, the link or the world that a name refers to. */
 static bool check_body(const gw_scene *s, const char *name, const char *collection, int index,
                        const char *member, gw_body_ref *body, gw_error *error)
 {
@@ -27,7 +27,7 @@ static bool check_body(const gw_scene *s, const char *name, const char *collecti
                             "there is no object \"%s\", nor a link of that name", name);
 }
 
-/* Two ends of which one can move against the other. */
+/* The two ends must be able to move relative to each other. */
 static bool check_apart(const gw_scene *s, const char *a, const char *b,
                         const gw_body_ref bodies[2], const char *collection, int index,
                         gw_error *error)
@@ -82,7 +82,7 @@ static bool check_limits(const gw_scene_joint *j, int index, int i, gw_error *er
                             j->lower[i], j->upper[i]);
 }
 
-/* Numbers of coordinate `i`. */
+/* Checks the parameters of coordinate `i`. */
 static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error *error)
 {
     const struct {
@@ -107,7 +107,7 @@ static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error
     return check_limits(j, index, i, error);
 }
 
-/* Numbers of a spherical joint that hold about all axes together. */
+/* Parameters of a spherical joint that must be equal for all axes. */
 static bool check_ball(const gw_scene_joint *j, int index, gw_error *error)
 {
     char where[48];
@@ -173,7 +173,7 @@ static bool check_joint(const gw_scene *s, int index, gw_error *error)
 
 /* ---- gears ---------------------------------------------------------------------------------- */
 
-/* The joint that a gear names; NULL with an error where there is none, else what kind it is. */
+/* The type of the joint that a gear names; NULL with an error if there is none. */
 static const gw_mobilizer_info *find_geared(const gw_scene *s, int index, int side, gw_geared *g,
                                             gw_error *error)
 {
@@ -198,7 +198,7 @@ static const gw_mobilizer_info *find_geared(const gw_scene *s, int index, int si
     return &gw_mobilizers[slides ? GW_MOBILIZER_PRISMATIC : GW_MOBILIZER_REVOLUTE];
 }
 
-/* The only coordinate, or the only turn; -1 where neither is. */
+/* The only coordinate, or the only rotation; -1 if there is neither. */
 static int natural_coordinate(const gw_mobilizer_info *kind)
 {
     if (kind->dof == 1)

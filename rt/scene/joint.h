@@ -30,13 +30,13 @@ typedef struct gw_joint_end {
  * mobilizer's order (m, rad). */
 typedef struct gw_scene_joint {
     char id[GW_MAX_ID + 1];
-    bool gear;         /* joins two other joints: a, b and the coordinates mean nothing */
+    bool gear;         /* couples two other joints: a, b and the coordinates are not used */
     gw_mobilizer type; /* all but GW_MOBILIZER_FREE, which stands in a gear */
     gw_joint_end a, b;
     double pitch;       /* m/rad, of a screw */
-    bool has_position;  /* else: where the objects' poses have it */
-    double position[6]; /* at the start */
-    bool has_velocity;  /* else: what the objects' velocities are */
+    bool has_position;  /* else the position follows from the objects' poses */
+    double position[6]; /* initial */
+    bool has_velocity;  /* else the velocity follows from the objects' velocities */
     double velocity[6];
     bool limited[6]; /* lower .. upper bound each coordinate */
     double lower[6], upper[6];
@@ -47,7 +47,7 @@ typedef struct gw_scene_joint {
     double rest[6];
     bool has_motor; /* of its first coordinate */
     gw_motor motor;
-    bool collide; /* what it joins may collide */
+    bool collide; /* the two bodies may collide with each other */
     bool enabled;
     /* of a gear: position of joints[0] = ratio times that of joints[1] plus a constant; each the id
      * of a joint, or the name of a link for the joint that moves it */
@@ -56,13 +56,13 @@ typedef struct gw_scene_joint {
     int coordinates[2]; /* of each; -1: the only one, or the only turn */
 } gw_scene_joint;
 
-/* The body that the name of an end stands for; all -1: the world frame. */
+/* The body that an end names; all -1: the world frame. */
 typedef struct gw_body_ref {
     int object;
     int mechanism, link;
 } gw_body_ref;
 
-/* One side of a gear: joint `joint` of the scene, or the joint of a link where that is -1. */
+/* One side of a gear: joint `joint` of the scene, or, if -1, the joint of a link. */
 typedef struct gw_geared {
     int joint;
     int mechanism, link;

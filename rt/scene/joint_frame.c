@@ -1,5 +1,5 @@
 /*
- * Frames of joints, out of the ends that a scene states. Not for use inside a tick.
+ * Frames of joints from the ends that a scene states. Not for use inside a tick.
  */
 #include "rt/scene/joint_frame.h"
 
@@ -31,8 +31,8 @@ static joint_frame frame_of(const gw_scene *s, const gw_joint_end *end)
     return f;
 }
 
-/* The frame turned about its z so that x comes as near as it can to that of `other`, were their z
- * along one another: the joint's position is zero at the file's poses. */
+/* Rotates the frame about its z so that its x is nearest to that of `other` after aligning the z
+ * axes: the joint's position is then zero at the file's poses. */
 static void turn_towards(joint_frame *f, const joint_frame *other)
 {
     gw_quat mine = gw_quat_mul(f->world_from_end.q, f->end_from_frame.q);

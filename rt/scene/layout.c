@@ -3,10 +3,10 @@
  * inside a tick.
  *
  * Objects are the vertices, enabled two-sided constraints the edges. A round places one object
- * after the other against those that are placed already (a spanning tree from the fixed objects
- * outward). Where an object finds no pose, or cannot follow the hands, the round learns something:
- * a loop is to be solved as one cluster, or an object is to be placed before a held one. The next
- * round starts anew with what has been learnt.
+ * after the other relative to the placed ones (a spanning tree from the fixed objects outward). If
+ * an object finds no pose, or cannot follow the hands, the round records a change of plan: a loop
+ * is solved as one cluster, or an object is placed before a held one. The next round starts anew
+ * with these changes.
  */
 #include "rt/scene/layout.h"
 
@@ -35,8 +35,8 @@ typedef struct builder {
     /* per object */
     int *asked;      /* the tool that holds it, whose branch it takes, -1 */
     int *tool;       /* the same of objects that are in no system of bodies */
-    bool *with_hand; /* connected to a held object through objects that may move; massless ones: to
-                        anything that has a model */
+    bool *with_hand; /* connected to a held object through movable objects; for massless objects: to
+                        any body with a model */
     int *first;      /* of its edges in `edge_of`; one more entry closes the list */
     int *edge_of;    /* indices of edges, object by object */
 
@@ -90,8 +90,8 @@ static bool list_edges(builder *w)
     return true;
 }
 
-/* Marks what queue[0 .. count) leads to through objects that may move; or through massless ones
- * only. */
+/* Marks the objects reached from queue[0 .. count) through movable objects, or through massless
+ * ones only. */
 static void mark_from(builder *w, int *queue, int count, bool massless)
 {
     for (int k = 0; k < count; k++)
@@ -105,8 +105,7 @@ static void mark_from(builder *w, int *queue, int count, bool massless)
         }
 }
 
-/* Marks the objects connected to held ones, and massless ones connected to what else has a model.
- */
+/* Marks objects connected to held ones, and massless ones connected to any body with a model. */
 static bool mark_with_hand(builder *w)
 {
     int objects = w->scene->object_count, count = 0;
@@ -141,7 +140,7 @@ static bool has_placed_neighbour(const builder *w, int object)
     return false;
 }
 
-/* Every constraint of the object has it as b, the fixed part. */
+/* True if the object is b, the fixed part, of all its constraints. */
 static bool always_b(const builder *w, int object)
 {
     for (int j = w->first[object]; j < w->first[object + 1]; j++)
@@ -151,10 +150,10 @@ static bool always_b(const builder *w, int object)
 }
 
 /*
- * Smaller goes first. Of objects with a placed neighbour: those that no hand moves, or that cannot
- * follow one; held objects; objects that follow them. Where none has a placed neighbour, one has to
- * be the ground: an object without a hand; in a group with a hand, the held object if every
- * constraint has it as b, else another one.
+ * Rank of an object, smallest first. Objects with a placed neighbour: those that no hand moves, or
+ * that cannot follow one; held objects; objects that follow them. If no object has a placed
+ * neighbour, one becomes the ground: an object without a hand; in a group with a hand, the held
+ * object if it is b of all its constraints, else another one.
  */
 static int placing_order(const builder *w, int object)
 {
@@ -264,7 +263,7 @@ static int members_of(const builder *w, int cluster, int *objects)
     return count;
 }
 
-/* Works out the rows of the cluster's edges; an open sense becomes that of the poses. */
+/* Determines the rows of the cluster's edges; an open sense becomes that of the poses. */
 static void resolve_edges(const builder *w, const gw_cluster *c)
 {
     for (int i = 0; i < w->layout->edge_count; i++) {
@@ -322,8 +321,7 @@ static bool contains_object(const gw_placement *const *placements, int count, in
     return false;
 }
 
-/* The carrier of the objects from outside: -1 none, -2 several, else the one that all their edges
- * lead to. */
+/* The moving body outside the objects p to which all their edges lead; -1: none, -2: several. */
 static int moved_by(const builder *w, const gw_placement *const *p, int count)
 {
     int carrier = -3;
@@ -352,7 +350,7 @@ static void move_with_carrier(builder *w, int object, int carrier)
     }
 }
 
-/* A held object's freedoms are columns of all Jacobians. */
+/* Adds the freedoms of a held object as columns of all Jacobians. */
 static void add_held_freedoms(builder *w, gw_placement *p)
 {
     p->follow = GW_OBJECT_HELD;
@@ -384,8 +382,8 @@ static bool solve_motion(builder *w, gw_placement *const *p, int count)
            CANNOT_FOLLOW;
 }
 
-/* Enters how the placed objects p (one, or a cluster's) move with the hands: `follow` and
- * `carrier`. False where they cannot follow in every direction. */
+/* Sets `follow` and `carrier` of the placed objects p (one, or a cluster's). False if they cannot
+ * follow the hands in every direction. */
 static bool enter_motion(builder *w, gw_placement *const *p, int count)
 {
     gw_placement *free_ones[GW_MAX_CLUSTER];
@@ -428,7 +426,7 @@ static void join_cluster(builder *w, int object, int cluster)
             w->cluster[i] = cluster;
 }
 
-/* Takes loose neighbours into the cluster; false where there are none, or too many. */
+/* Adds loose neighbours to the cluster; false if there are none, or too many. */
 static bool grow_cluster(builder *w, int cluster, bool held_too)
 {
     int objects[GW_MAX_CLUSTER], count = members_of(w, cluster, objects), more = 0;
@@ -447,7 +445,7 @@ static bool grow_cluster(builder *w, int cluster, bool held_too)
     return more > 0;
 }
 
-/* Has the objects placed before held ones; true where that is new for one of them. */
+/* Marks the objects to be placed before held ones; true if this is new for one of them. */
 static bool place_ahead(builder *w, const int *objects, int count)
 {
     bool learnt = false;
@@ -458,8 +456,8 @@ static bool place_ahead(builder *w, const int *objects, int count)
     return learnt;
 }
 
-/* An object has no pose, or cannot follow: changes clusters or order and asks for another round;
- * false where nothing is left to try. */
+/* For an object without a pose, or that cannot follow: changes clusters or order and requests
+ * another round; false if nothing is left to try. */
 static bool retry_with_clusters(builder *w, const gw_placement *p)
 {
     int objects[GW_MAX_CLUSTER], count;
@@ -518,7 +516,7 @@ static int choose_branch(const builder *w, const gw_placement *p)
     return 0;
 }
 
-/* A placement that is long enough for the branches found. */
+/* A heap copy of the placement, sized for the branches found. */
 static gw_placement *keep_placement(const gw_placement *p, const gw_solution *solution)
 {
     size_t branches = (size_t)solution->branch_count * sizeof(gw_branch);
@@ -531,7 +529,7 @@ static gw_placement *keep_placement(const gw_placement *p, const gw_solution *so
     return kept;
 }
 
-/* True where the object has freedoms or other branches, or a neighbour is loose. */
+/* True if the object has freedoms or other branches, or a neighbour is loose. */
 static bool is_loose(const builder *w, const gw_placement *p)
 {
     const gw_solution *s = w->scratch;
@@ -545,8 +543,8 @@ static bool is_loose(const builder *w, const gw_placement *p)
     return false;
 }
 
-/* Takes the solution of the known layout where it is of the same problem: solving is a function of
- * the problem alone. */
+/* Takes over the solution of the known layout if the problem is the same, of which alone the
+ * solution is a function. */
 static bool reuse_known_solution(const builder *w, const gw_placement *p)
 {
     const gw_layout *known = w->known->layout;
@@ -783,8 +781,7 @@ static void give_back(builder *w)
     free(w->assembled);
 }
 
-/* Puts the objects of every system where their joints and constraints hold together. Where an
- * object has no solution there is none to assemble. */
+/* Assembles every system; none if an object has no solution. */
 static bool assemble_systems(builder *w, gw_error *error)
 {
     gw_layout *l = w->layout;
@@ -805,15 +802,15 @@ static bool assemble_systems(builder *w, gw_error *error)
     return made;
 }
 
-/* Whether an object found no pose, and none was proven impossible. */
+/* True if an object found no pose, and no problem was proven incompatible. */
 static bool is_unhandled(const builder *w)
 {
     const gw_placement *p = gw_layout_unsolved(w->layout);
     return p && p->solution.status == GW_STATUS_UNHANDLED;
 }
 
-/* Assembles the whole scene from where everything is; true where all relations hold, and objects
- * are to be placed from there. */
+/* Assembles the whole scene from the present poses; true if all relations are satisfied: objects
+ * are then placed from the assembled poses. */
 static bool assemble_scene(builder *w)
 {
     int bodies = gw_scene_body_count(w->scene);
@@ -840,7 +837,7 @@ static bool assemble_scene(builder *w)
     return result.held;
 }
 
-/* Objects one after the other; where one has no pose so, all together, from far too. */
+/* Places objects one after the other; if one finds no pose, assembles all together first. */
 static bool place_or_assemble(builder *w, gw_error *error)
 {
     const gw_pose *given = w->from;

@@ -2,10 +2,10 @@
  * The layout of a scene: its constraint graph solved, object by object, with a branch chosen for
  * each and how it moves with the hands.
  *
- * Objects are solved outward from fixed ones (framework III-B): each is placed against fixed
- * objects and those placed before it. An object that is placed against a held one follows it.
- * Objects in a loop that have no pose one after the other are solved as one cluster. README.md has
- * the order.
+ * Objects are solved outward from fixed ones (framework III-B): each is placed relative to fixed
+ * objects and those placed before it. An object that is placed relative to a held one follows it.
+ * Objects in a loop that cannot be placed one after the other are solved as one cluster. README.md
+ * describes the order.
  *
  * Built by the server's threads, then read only. Not for use inside a tick.
  */
@@ -32,7 +32,7 @@ typedef struct gw_placement {
     gw_object_motion follow; /* how it moves while hands move */
     int carrier;             /* GW_OBJECT_CARRIED: the object that it moves with */
     int cluster;             /* number of the cluster that it was solved in, -1: none */
-    int cluster_dof;         /* freedoms of that cluster while all else stands */
+    int cluster_dof;         /* freedoms of that cluster with all other bodies at rest */
     double length;           /* L of the metric: the body's radius of gyration (m) */
     gw_pose from;            /* the pose that nearest branches were measured from */
     int branch;              /* chosen branch, -1 where there is none */
@@ -64,28 +64,28 @@ typedef struct gw_layout {
 } gw_layout;
 
 /*
- * Solves the scene. `poses`, one per object, or NULL for the scene's own: where the objects are
- * now (nearest branches are measured from there). A tool's stated branch is taken where it exists.
- * NULL with GW_FAILED when memory is short, with GW_NOT_YET or GW_BAD_INPUT when an edit asks what
- * cannot be laid out, with GW_UNHANDLED when a system of bodies cannot be put together.
- * Incompatible or unhandled problems are an answer, not an error: see gw_layout_unsolved().
+ * Solves the scene. `poses`: present poses, one per object, from which the nearest branches are
+ * measured; NULL: the scene's own. A tool's stated branch is chosen if it exists. NULL with
+ * GW_FAILED if memory is exhausted, GW_NOT_YET or GW_BAD_INPUT if the scene cannot be laid out,
+ * GW_UNHANDLED if a system of bodies cannot be assembled. Incompatible or unhandled positioning
+ * problems are a result, not an error: see gw_layout_unsolved().
  */
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error);
 
-/* What is known of a scene before it is laid out again. */
+/* Results of an earlier layout of a scene, for reuse. */
 typedef struct gw_layout_known {
-    const gw_layout *layout;  /* an object whose problem is the one that this solved for the object
-                                 of that index (poses, constraints and length alike) is not solved
-                                 again: the answer is the same, bit for bit; NULL: none */
-    gw_contact_starts starts; /* where contacts are followed: they stay on these branches */
+    const gw_layout *layout;  /* NULL: none. An object with the same problem (poses, constraints and
+                                 length) as the object of its index there takes over its solution,
+                                 which is bitwise the same */
+    gw_contact_starts starts; /* present contact places: contacts remain on these branches */
 } gw_layout_known;
 
-/* The same of a scene of which something is known (NULL: nothing). */
+/* The same, reusing earlier results (`known` NULL: none). */
 gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses,
                             const gw_layout_known *known, gw_error *error);
 
-/* Where the contacts of its systems were found, with bodies where they were before it was laid out;
- * at most `room` of them. Returns how many. */
+/* The contact places of its systems at the bodies' poses before the layout; at most `room` of them.
+ * Returns how many. */
 int gw_layout_contacts(const gw_layout *layout, gw_contact_start *contacts, int room);
 void gw_layout_destroy(gw_layout *layout);
 
@@ -99,8 +99,8 @@ const gw_placement *gw_layout_placement(const gw_layout *layout, int object);
  * unsolved. */
 const gw_scene_system *gw_layout_system(const gw_layout *layout, int number, int *body);
 
-/* Velocity freedoms of all that moves, where it is laid out: systems, held and free objects on
- * their own, mechanisms; massless followers do not count. */
+/* Number of velocity freedoms at the laid out poses: of systems, of held and free objects on their
+ * own, and of mechanisms; massless followers do not count. */
 int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout);
 
 /* Flags of the scene's constraints and joints, in the caller's arrays, all false at first. */
@@ -108,9 +108,9 @@ typedef struct gw_redundant_relations {
     bool *constraints, *joints;
 } gw_redundant_relations;
 
-/* Marks those that could go together without changing what can move, later ones of the file first;
- * those of more than 120 bodies that hang together in loops are left out. False when memory is
- * short. */
+/* Marks relations that can be removed together without changing the possible motions, later ones of
+ * the scene first; relations of more than 120 bodies that are connected in loops are left out.
+ * False if memory is exhausted. */
 bool gw_layout_redundant(const gw_scene *scene, const gw_layout *layout,
                          gw_redundant_relations *out);
 

@@ -1,5 +1,5 @@
 /*
- * The end of a layout, and what it tells: placements, systems, freedoms, residuals. Any thread; not
+ * Destruction and queries of a layout: placements, systems, freedoms, residuals. Any thread; not
  * for use inside a tick.
  */
 #include <assert.h>
@@ -113,7 +113,7 @@ gw_system_def gw_scene_system_def(const gw_scene_system *s)
                            .ground_count = s->ground_count};
 }
 
-/* The system's body of a body of the scene, -1 where it has none. */
+/* Index in the system of a body of the scene; -1: none. */
 static int body_of_number(const gw_scene_system *s, int number)
 {
     for (int i = 0; i < s->member_count; i++)

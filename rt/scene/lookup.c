@@ -1,5 +1,5 @@
 /*
- * Finding and renaming in the document. Not for use inside a tick.
+ * Look-up and renaming in the document. Not for use inside a tick.
  */
 #include "rt/scene/scene.h"
 
@@ -82,7 +82,7 @@ int gw_scene_spring_index(const gw_scene *s, const char *id)
     return -1;
 }
 
-/* A link's number without sign, spaces or leading zeros; -1 where it is none. */
+/* A link's number, without sign, spaces or leading zeros; -1 if the text is not one. */
 static int link_number(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
@@ -250,7 +250,7 @@ void gw_scene_name_held_link(const gw_scene *s, gw_tool *tool)
 
 /* ---- names of objects and links -------------------------------------------------------------- */
 
-/* Takes n down by the entries before this collection; true where it is one of these. */
+/* Subtracts the entries of a collection from *n; true if n is one of them. */
 static bool skip_collection(int *n, int count)
 {
     bool found = *n < count;

@@ -97,7 +97,7 @@ static bool minors_at_least(const gw_mat3 *t, double trace, double least)
 }
 
 /* No principal moment below zero, or above the sum of the other two: I and tr(I) E - 2 I are
- * positive semidefinite, which a point and a rod meet with equality. */
+ * positive semidefinite, and singular for a point and a rod. */
 bool gw_inertia_is_possible(const double i[6])
 {
     const double slack = -1e-9;

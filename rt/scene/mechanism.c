@@ -31,7 +31,7 @@ void gw_mechanism_finish(gw_mechanism *m)
     m->gears = NULL;
 }
 
-/* Room for `n` entries of an owned array of m, zeros behind the links that there are. */
+/* Resizes an owned array of m to `n` entries; new ones are zero. */
 #define ROOM(array)                                                                                \
     ((larger = realloc(m->array, n * sizeof *m->array)) &&                                         \
      (m->array = larger, memset(m->array + had, 0, (n - had) * sizeof *m->array), true))
@@ -280,7 +280,7 @@ static bool check_mass(const link_context *p, const gw_mass *m)
                "moment negative, each at most the sum of the other two");
 }
 
-/* The velocity of a link's frame that a unit of coordinate `c` of its joint gives, world axes. */
+/* Twist of a link's frame for unit velocity of coordinate `c` of its joint, world axes. */
 static gw_twist unit_twist(const gw_mechanism *m, int link, int c, const gw_pose *world_from_link)
 {
     gw_mobilizer_state zero = {.turn = gw_quat_identity()};
@@ -295,8 +295,8 @@ static gw_twist unit_twist(const gw_mechanism *m, int link, int c, const gw_pose
     return (gw_twist){gw_rotate(frame, v[c]), gw_rotate(frame, w[c])};
 }
 
-/* Momentum and angular momentum about a link's origin, world axes, of all that hangs on it while it
- * has that twist there. */
+/* Momentum and angular momentum about a link's origin, world axes, of its subtree moving rigidly
+ * with the twist *t there. */
 static gw_wrench momentum_of(const gw_mechanism *m, const gw_pose *poses, int link,
                              const gw_twist *t)
 {
@@ -318,9 +318,9 @@ static gw_wrench momentum_of(const gw_mechanism *m, const gw_pose *poses, int li
     return sum;
 }
 
-/* The lower triangle of the mass matrix D at the start, n x n, coordinates in the order of the
- * links: D_ij = s_j . h_i, where h_i is the momentum that coordinate i gives to all that hangs on
- * its link, and j is of a link that this one hangs on. */
+/* The lower triangle of the mass matrix D at the initial position, n x n, coordinates in the order
+ * of the links: D_ij = s_j . h_i, with s_j the unit twist of coordinate j and h_i the momentum of
+ * the subtree of coordinate i's link for its unit twist; j belongs to that link or an ancestor. */
 static void mass_matrix(const gw_mechanism *m, const int *first, int n, double *d)
 {
     gw_pose poses[GW_MAX_LINKS];
@@ -339,7 +339,7 @@ static void mass_matrix(const gw_mechanism *m, const int *first, int n, double *
         }
 }
 
-/* Factorises D as L L^T in place; -1, or the coordinate that moves nothing of its own. */
+/* Factorises D as L L^T in place; -1, or the first coordinate with a pivot that is not positive. */
 static int factor_cholesky(double *d, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -1,16 +1,15 @@
 /*
- * Which constraints and joints of a scene could go together without changing what can move: from
- * the rank of all their rows where the scene is laid out. Not for use inside a tick.
+ * Redundant constraints and joints of a scene, which could be removed together without changing the
+ * possible motions: from the rank of all rows at the laid out poses. Not for use inside a tick.
  *
- * Rows are of the bodies' twists, 6 columns a body: of constraints, joints, gears, surfaces that
- * slide or roll, knife edges, and of the joints that hold links of mechanisms, which stay. Some
- * rows are a basis, the others combinations of it. The rows of one relation follow from those of
- * the others where each of them that is in the basis can change places with a dependent row of
- * another relation. Relations are tried from the last one in the file to the first.
+ * Rows are linear in the bodies' twists, 6 columns a body: rows of constraints, joints, gears,
+ * sliding or rolling surfaces, knife edges, and the joints of mechanisms' links, which are never
+ * removed. Some rows are a basis, the others combinations of it. A relation is redundant if each of
+ * its rows in the basis can be exchanged for a dependent row of another relation. Relations are
+ * tried from the last one in the file to the first.
  *
- * A combination is a set of forces that the relations exert on one another with all bodies in
- * balance. Forces run in loops of relations, so every set of loops that share relations is a
- * problem of its own.
+ * A combination is a set of self-equilibrated forces of the relations, which exist only in loops of
+ * relations, so every set of loops that share relations is a problem of its own.
  */
 #include <assert.h>
 #include <math.h>
@@ -31,7 +30,7 @@ typedef struct relation_row {
     double on[ENDS][6];
 } relation_row;
 
-/* Constraint `index`, joint -1 - index, or what holds a link. */
+/* Constraint `index`, joint -1 - index, or the joint of a link. */
 typedef struct relation {
     int index;
     bool holds_link;
@@ -139,8 +138,8 @@ typedef struct joint_place {
     int end_a, end_b;
 } joint_place;
 
-/* `scale` times the rate of one of a joint's coordinates, right wherever the joint holds: the
- * twists that units of velocity give are orthogonal, of all types whose coordinates gears turn. */
+/* Adds `scale` times the rate of one of a joint's coordinates, exact where the joint's rows are
+ * satisfied: for all types that gears couple, the twists of unit velocities are orthogonal. */
 static void put_coordinate(const joint_place *j, int coordinate, double scale, int k,
                            relation_row *row)
 {
@@ -158,7 +157,8 @@ static void put_coordinate(const joint_place *j, int coordinate, double scale, i
     put_pair(row, k, force, at_a, gw_sub(j->a.p, j->b.p));
 }
 
-/* Rows of the directions that a joint constrains; of a screw also slide less pitch times turn. */
+/* Rows of the directions that a joint constrains; for a screw also slide less pitch times rotation.
+ */
 static bool put_joint(collection *c, relation *r, const joint_place *j)
 {
     gw_row rows[6];
@@ -197,7 +197,7 @@ static double *share_of(const problem *p, int dependent)
     return p->share + (size_t)dependent * (size_t)p->columns;
 }
 
-/* Gram-Schmidt, twice over: of a row that follows from those before it the combination is kept. */
+/* Gram-Schmidt, each row twice: for a dependent row the combination is recorded. */
 static void choose_basis(problem *p)
 {
     int n = p->columns;
@@ -230,7 +230,7 @@ static void choose_basis(problem *p)
     }
 }
 
-/* The part of row basis[k] in a combination, as one of forces of unit length. */
+/* Coefficient of row basis[k] in a combination, normalised to unit length. */
 static double part_of(const problem *p, int dependent, int k)
 {
     const double *share = share_of(p, dependent);
@@ -256,8 +256,8 @@ static void exchange_basis_row(problem *p, int i, int k)
     p->basis[k] = row;
 }
 
-/* Takes `count` rows out where they follow from the others: where others take their places in the
- * basis. */
+/* Removes `count` rows if they follow from the others: if others replace them in the basis. False
+ * if they do not. */
 static bool take_out(problem *p, int first, int count)
 {
     for (int k = 0; k < p->rank; k++) {
@@ -530,7 +530,7 @@ typedef struct forest {
     int *queue;
 } forest;
 
-/* Everything that hangs together with `root`, breadth first. */
+/* Spanning tree of the component of `root`, breadth first. */
 static void grow_spanning_tree(const collection *c, forest *t, int root)
 {
     int head = 0, tail = 0;
@@ -550,7 +550,7 @@ static void grow_spanning_tree(const collection *c, forest *t, int root)
     }
 }
 
-/* The relation, and all that join its bodies x and y through others, are one problem. */
+/* Joins the relation and those on the tree path between its bodies x and y to one problem. */
 static void close_loop(collection *c, const forest *t, int index, int x, int y)
 {
     while (x != y) {
@@ -581,7 +581,7 @@ static bool find_loops(collection *c)
 
 /* ---- problems ------------------------------------------------------------------------------- */
 
-/* From the last to the first; a joint that a gear turns stays as long as that does. */
+/* Tries relations from the last to the first; a geared joint is kept while its gear is. */
 static void mark_redundant(collection *c, problem *p, int loops, gw_redundant_relations *out)
 {
     for (int i = c->relation_count - 1; i >= 0 && p->dependent_count > 0; i--) {
@@ -602,8 +602,9 @@ static void mark_redundant(collection *c, problem *p, int loops, gw_redundant_re
     }
 }
 
-/* The relations that are one problem, which the first of them stands for; `column` of every body is
- * -1 before and after. */
+/* Solves the problem whose first relation is `loops`; `column` of every body is -1 before and
+ * after.
+ */
 static bool solve_problem(collection *c, int loops, int *column, gw_redundant_relations *out)
 {
     problem p = {0};

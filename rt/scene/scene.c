@@ -29,8 +29,8 @@ gw_tool gw_tool_default(void)
 
 gw_contact_material gw_contact_material_default(void)
 {
-    /* dry wood or plastic: stiffer than a tick of a millisecond bears with a kilogram in hand, so
-     * that up to ten lie and slide as rigid bodies do; damped as a tick bears */
+    /* dry wood or plastic: stiffer than is stable at 1 kHz with 1 kg, so that bodies of up to 10 kg
+     * rest and slide as rigid ones do; damped as far as is stable */
     return (gw_contact_material){
         .restitution = 0.5, .friction = 0.3, .stiffness = 1e6, .damping = 0};
 }
@@ -70,7 +70,7 @@ static void *duplicate_bytes(const void *from, size_t bytes, bool *ok)
     return to;
 }
 
-/* A deep copy. False: memory is short, what was copied is to be finished. */
+/* A deep copy. False: memory is exhausted; *to still requires gw_operator_finish(). */
 static bool operator_copy(gw_operator *to, const gw_operator *from)
 {
     bool ok = true;
@@ -82,7 +82,7 @@ static bool operator_copy(gw_operator *to, const gw_operator *from)
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-/* Every array is taken at a multiple of this many entries. */
+/* Array capacities are multiples of this many entries. */
 enum { GROW_BY = 16 };
 
 static size_t capacity_of(int count)

@@ -2,7 +2,7 @@
  * The scene document: the content of a scene file as plain structs.
  *
  * A scene owns its arrays (heap). The server's threads edit a copy that replaces the old one; the
- * loop never sees it, it gets a scenario that was built from it. Not for use inside a tick.
+ * loop gets a scenario that is built from the scene, never the scene. Not for use inside a tick.
  */
 #ifndef GW_SCENE_SCENE_H
 #define GW_SCENE_SCENE_H
@@ -20,12 +20,12 @@
 #include "rt/scene/task.h"
 #include "rt/positioning/solve.h"
 
-/* How the object's mass is given. */
+/* Source of an object's mass. */
 typedef enum gw_mass_source { GW_MASS_BY_DENSITY, GW_MASS_GIVEN } gw_mass_source;
 
 typedef struct gw_body {
     gw_mass_source source;
-    double density; /* kg/m^3, GW_MASS_BY_DENSITY; 1000 where nothing is said */
+    double density; /* kg/m^3, GW_MASS_BY_DENSITY; default 1000 */
     double mass;    /* kg, GW_MASS_GIVEN */
     bool has_com, has_inertia;
     gw_vec3 com;            /* m, body axes */
@@ -39,8 +39,8 @@ typedef struct gw_object {
     gw_shape shape;
     gw_pose pose; /* world_from_object as the scene says it */
     bool fixed;
-    bool free;                    /* a dynamic body */
-    bool massless;                /* what it is joined to carries it along and feels nothing */
+    bool free;     /* a dynamic body */
+    bool massless; /* it follows the bodies it is joined to without reaction on them */
     char material[GW_MAX_ID + 1]; /* empty: the default one */
     gw_body body;
     gw_vec3 velocity, spin; /* initial twist of the frame's origin, world axes (m/s, rad/s) */
@@ -59,15 +59,15 @@ typedef struct gw_feature_ref {
     char feature[GW_MAX_ID + 1];
 } gw_feature_ref;
 
-/* Which side of its value a distance may take. Unilateral (one-sided) ones never position an
- * object: they are contacts of what moves (rt/contact/unilateral_row.h). */
+/* Bound of a distance or an angle relative to its value. Unilateral (one-sided) constraints never
+ * position an object: they are contacts of moving bodies (rt/contact/unilateral_row.h). */
 typedef enum gw_bound { GW_BOUND_EQUAL, GW_BOUND_AT_LEAST, GW_BOUND_AT_MOST } gw_bound;
 
-/* Name on the wire of a kind of constraint, positional or on velocities (surface.c); NULL behind
- * the last. */
+/* Name on the wire of a constraint kind, positional or on velocities (surface.c); NULL beyond the
+ * last kind. */
 const char *gw_any_constraint_name(int kind);
 
-/* Whether what rolls or slides is held to the surface or may part from it. */
+/* A rolling or sliding body is held to the surface (bilateral) or may separate from it. */
 typedef enum gw_contact_side { GW_CONTACT_BILATERAL, GW_CONTACT_UNILATERAL } gw_contact_side;
 
 typedef struct gw_scene_constraint {
@@ -79,7 +79,7 @@ typedef struct gw_scene_constraint {
     gw_sense sense;
     bool enabled;
     bool inside;                /* of rolling and sliding: within b's surface */
-    gw_contact_side unilateral; /* of what rolls or slides */
+    gw_contact_side unilateral; /* of rolling and sliding */
 } gw_scene_constraint;
 
 /* A contact material; a pair takes the geometric mean of frictions, the smaller restitution, and
@@ -95,7 +95,7 @@ typedef struct gw_link_geometry {
     bool has_geometry;
     gw_shape shape;
     gw_pose pose;   /* link_from_shape */
-    char mesh[128]; /* name of a mesh file that an import gave, for the page; may be empty */
+    char mesh[128]; /* name of the imported mesh file, for the page; may be empty */
     char material[GW_MAX_ID + 1];
 } gw_link_geometry;
 
@@ -116,7 +116,7 @@ typedef struct gw_mechanism {
     gw_link_geometry *geometries; /* owned */
     double *position;             /* joints at tick 0; owned */
     double *velocity;             /* owned */
-    int *parent; /* the link that it hangs on, one before it; -1: the base; owned */
+    int *parent; /* index of each link's parent, less than its own; -1: the base; owned */
     /* The type of joints with several coordinates (planar about `axis`, spherical, free), which
      * begin at their origin; GW_MOBILIZER_FIXED: it has one, and links[].kind says which; owned. */
     gw_mobilizer *several;
@@ -134,7 +134,7 @@ typedef struct gw_pair_name {
 #define GW_CONTACT_RATE  200  /* Hz, default of the world thread */
 #define GW_CONTACT_SPEED 1e-3 /* m/s, default of slip_speed and rest_speed */
 
-/* Whether objects collide, and how contacts are resolved. */
+/* Contact settings of a scene: whether objects collide, and how contacts are resolved. */
 typedef struct gw_scene_contact {
     bool enabled;
     bool local;  /* mechanisms step by local models made by the world thread */
@@ -180,8 +180,8 @@ typedef struct gw_tool {
     char device[GW_MAX_ID + 1];    /* id of a device of the scene */
     gw_grasp grasp;
     gw_control_kind control;
-    gw_impedance_def rendering; /* of the other controls than admittance */
-    gw_desired_def desired;     /* what the hand feels instead of the model's own impedance */
+    gw_impedance_def rendering; /* of all controls but admittance */
+    gw_desired_def desired;     /* impedance rendered in place of the model's own */
     gw_pose start;              /* of the device at tick 0: tool_from_device, world axes */
     int substeps;               /* of control and simulated device within a tick, 1 .. 32; 0: 1 */
     bool has_gains;
@@ -222,7 +222,7 @@ typedef struct gw_operator {
     double stiffness_angular, damping_angular; /* hand: N m/rad, N m s/rad */
 } gw_operator;
 
-/* Frees what it owns. */
+/* Frees the samples or the path. */
 void gw_operator_finish(gw_operator *operator);
 
 #define GW_MAX_SETTINGS 24
@@ -233,10 +233,10 @@ typedef struct gw_setting {
     double value;
 } gw_setting;
 
-/* Whether a device stays off until somebody arms, once the loop stalls or the device falls silent;
- * under a lenient one it is reported and the loop goes on. */
+/* Reaction to a stalled loop or a silent device: latched, the device stays off until it is armed
+ * again; lenient, the event is reported and the loop continues. */
 typedef enum gw_safety {
-    GW_SAFETY_BY_DRIVER, /* latched where it moves something, lenient where it is simulated */
+    GW_SAFETY_BY_DRIVER, /* latched for real devices, lenient for simulated ones */
     GW_SAFETY_LATCHED,
     GW_SAFETY_LENIENT
 } gw_safety;
@@ -271,24 +271,24 @@ typedef struct gw_scene {
     gw_scene_contact contact;
 } gw_scene;
 
-/* Whether the device's safety is strict: false where it is lenient. */
+/* True if the device's safety is latched, also by the driver's default. */
 bool gw_device_latched(const gw_device *device);
 
 gw_scene gw_scene_default(void); /* empty, gravity 0, rate 1000 */
 
-/* Deep copy; NULL when memory is short. */
+/* Deep copy; NULL if memory is exhausted. */
 gw_scene *gw_scene_copy(const gw_scene *scene);
 void gw_scene_destroy(gw_scene *scene); /* NULL is fine */
 
-/* The defaults of a tool; the id of the object or mechanism that it holds. */
+/* A tool with its defaults. The id of the object or mechanism that a tool holds. */
 gw_tool gw_tool_default(void);
 const char *gw_tool_held_id(const gw_tool *tool);
 
 /*
- * The arrays of a scene, a row each: what an entry is called (the members are the same with an s
- * and with _count), its type, how many there are at most, and whether entries begin with an id that
- * no other of the array has. Copies, growth, removal and the check of ids follow. What an entry is
- * before anything is said of it, where that is not zero, and what it owns are in scene.c.
+ * The arrays of a scene, a row each: the name of an entry (of the members: with an s and with
+ * _count), its type, the largest number, and whether entries begin with an id that is unique in the
+ * array. Copies, growth, removal and the check of ids are generated from this table. Defaults of
+ * entries other than zero, and memory that entries own, are handled in scene.c.
  */
 #define GW_SCENE_ARRAYS(ROW)                                                                       \
     ROW(object, gw_object, GW_MAX_OBJECTS, true)                                                   \
@@ -322,15 +322,15 @@ GW_SCENE_ARRAYS(GW_SCENE_REMOVE)
 /* The type of a link's joint. */
 gw_mobilizer gw_mechanism_joint(const gw_mechanism *mechanism, int link);
 
-/* The first link whose joint moves no inertia that others do not move, at the start: the mass
- * matrix D is not positive definite there, as a Cholesky factorisation finds. -1: there is none.
- * False when memory is short. */
+/* The first link at whose joint the mass matrix D of the initial position is not positive definite,
+ * as a Cholesky factorisation finds: its joint moves no inertia of its own. -1: none. False if
+ * memory is exhausted. */
 bool gw_mechanism_idle_link(const gw_mechanism *mechanism, int *link);
 
-/* Makes it `count` links: those beyond are freed, those that stay are as they were, new ones hang
- * one on the other: identity poses, axes along z, no mass. False when memory is short. */
+/* Sets the number of links: excess links are freed, kept links are unchanged, new links form a
+ * chain with identity poses, axes along z and no mass. False if memory is exhausted. */
 bool gw_mechanism_resize(gw_mechanism *mechanism, int count);
-/* A deep copy (false: memory is short, what was copied is to be finished), and its end. */
+/* A deep copy (false: memory is exhausted; *to still requires gw_mechanism_finish()). */
 bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from);
 void gw_mechanism_finish(gw_mechanism *mechanism);
 
@@ -345,40 +345,44 @@ int gw_scene_joint_index(const gw_scene *scene, const char *id);
 int gw_scene_spring_index(const gw_scene *scene, const char *id);
 int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
 
-/* The body that an end of a joint or a spring names; false where there is neither an object nor a
- * link of that name, and it is not the world frame's. */
+/* The body that an end of a joint or a spring names; false if there is no object or link of that
+ * name and it is not the world frame's. */
 bool gw_scene_body(const gw_scene *scene, const char *name, gw_body_ref *body);
 
-/* Side 0 or 1 of a gear; false with an error at /joints/../joints/side or /coordinates where it
- * names no joint, or not clearly one coordinate of it. `index` is the gear's. */
+/* Side 0 or 1 of a gear; false with an error at /joints/../joints/side or /coordinates if it names
+ * no joint, or its coordinate is ambiguous. `index` is the gear's. */
 bool gw_scene_geared(const gw_scene *scene, int index, int side, gw_geared *geared,
                      gw_error *error);
 
 /* Bodies of a scene are numbered: its objects, then the links of all mechanisms. Their count; the
- * number of the body of that name, GW_WORLD_BODY for the world frame, GW_NO_BODY where there is
- * none such; mass and radius of gyration (m) of one. */
+ * number of the body of that name, GW_WORLD_BODY for the world frame, GW_NO_BODY if there is none;
+ * mass properties of a body. */
 #define GW_WORLD_BODY (-1)
 #define GW_NO_BODY    (-2)
 int gw_scene_body_count(const gw_scene *scene);
 int gw_scene_body_number(const gw_scene *scene, const char *name);
 gw_mass gw_scene_body_mass(const gw_scene *scene, int body);
 
-/* Where the first tool holds a body, in its frame; its origin where none does. */
+/* Origin of the tool frame of the first tool that holds a body, in the body's frame; zero if none
+ * does. */
 gw_vec3 gw_scene_held_point(const gw_scene *scene, int body);
+/* Radius of gyration of a body (m). */
 double gw_scene_body_length(const gw_scene *scene, int body);
 
 /* The mechanism of a body that is a link, and which; -1 for an object. */
 int gw_scene_link_of_body(const gw_scene *scene, int body, int *link);
 
-/* Hash of a name, to recognise it in another scene where strings are not available; names of
- * different things take different values of `of`. */
+/* Hash of a name, to identify it across scenes where strings are not available; each class of
+ * things has its own value of `of`. */
 uint64_t gw_name_hash(const char *name, uint64_t of);
 
-/* The mechanism and the link that "mechanism.link" names; -1 where there is none such. */
+/* The mechanism and the link that "mechanism.link" names; -1 if there is none. */
 int gw_scene_link(const gw_scene *scene, const char *name, int *link);
 void gw_link_name(const gw_mechanism *mechanism, int link, char name[GW_MAX_LINK_NAME + 1]);
 
-/* Joints of all mechanisms together, and the first one of mechanism `index` among them. */
+/* Number of joints of all mechanisms together, and the number of the first one of mechanism
+ * `index`.
+ */
 int gw_scene_joints(const gw_scene *scene);
 int gw_scene_first_joint(const gw_scene *scene, int index);
 
@@ -403,7 +407,7 @@ void gw_mechanism_coordinates(const gw_mechanism *mechanism, int link,
                               const gw_pose *world_from_link, const gw_twist *twists,
                               double position[6], double velocity[6]);
 
-/* Whether it is enabled and one-sided: a bound, or a contact that may part. */
+/* True if it is enabled and one-sided: a bound, or a contact that may separate. */
 static inline bool gw_scene_constraint_is_unilateral(const gw_scene_constraint *c)
 {
     if (gw_constraint_is_positional(c->kind))
@@ -415,12 +419,12 @@ static inline bool gw_scene_constraint_is_unilateral(const gw_scene_constraint *
  * -1 where there are no more. */
 int gw_scene_unilateral(const gw_scene *scene, int object, int n);
 
-/* The element that a reference names, in the frame of its object or link; stated features go before
- * derived ones. False when the object, the link or the feature is unknown. */
+/* The element that a reference names, in the frame of its object or link; a stated feature takes
+ * precedence over a derived one. False if the object, the link or the feature is unknown. */
 bool gw_scene_element(const gw_scene *scene, const gw_feature_ref *ref, gw_element *element);
 
-/* A tool that has the name of a link for its object holds that link; one that names a mechanism and
- * no link holds its tip. */
+/* Resolves the mechanism and link that a tool holds: by the name of a link given as its object, or
+ * the tip of a mechanism given without a link. */
 void gw_scene_name_held_link(const gw_scene *scene, gw_tool *tool);
 
 /* An entry that names objects, links or joints. */
@@ -432,17 +436,17 @@ typedef enum gw_named {
 
 typedef struct gw_name_use {
     gw_named named;
-    const char *noun, *id; /* of the entry, in sentences; NULL: it has none */
-    char *names[2];        /* in the scene; NULL: there is one */
-    bool local;            /* the id is one of names[0] alone: a feature's */
+    const char *noun, *id; /* of the entry, for messages; id NULL: it has none */
+    char *names[2];        /* in the scene; [1] NULL: there is one */
+    bool local;            /* the id is unique only within names[0]: a feature's */
 } gw_name_use;
 
-/* The n-th of these entries, n from 0; false behind the last. Mechanisms that tools hold are not
+/* The n-th of these entries, n from 0; false beyond the last. Mechanisms that tools hold are not
  * among them. */
 bool gw_scene_name_use(const gw_scene *scene, int n, gw_name_use *use);
 
-/* Gives every reference to object, constraint, mechanism, material or joint `from` the name `to`.
- */
+/* Renames every reference to the object, constraint, mechanism, material or joint `from` to
+ * `to`. */
 void gw_scene_rename_object(gw_scene *scene, const char *from, const char *to);
 void gw_scene_rename_constraint(gw_scene *scene, const char *from, const char *to);
 void gw_scene_rename_mechanism(gw_scene *scene, const char *from, const char *to);
@@ -461,38 +465,39 @@ void gw_scene_check_tasks(const gw_scene *scene, gw_error_list *list);
 bool gw_scene_invalid(gw_error *error, const char *collection, int index, const char *member,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Refuses a reference to a feature that the object or link does not have, and lists those that it
+/* Fails for a reference to a feature that the object or link does not have, listing those that it
  * has. */
 bool gw_scene_no_feature(const gw_scene *scene, const gw_feature_ref *ref, const char *collection,
                          int index, const char *member, gw_error *error);
 
-/* Fails likewise where x, the last name of `member`, is not finite or below 0 (`unit`); and where a
- * motor at `member` has such a number. */
+/* Fails likewise if x, the value of `member` in `unit`, is not finite or negative; and if a motor
+ * at `member` has such a value. */
 bool gw_scene_not_negative(gw_error *error, const char *collection, int index, const char *member,
                            double x, const char *unit);
 bool gw_scene_check_motor(gw_error *error, const char *collection, int index, const char *member,
                           const gw_motor *motor);
 
-/* Whether [ixx,iyy,izz,ixy,ixz,iyz] is the inertia of a real solid: positive definite, and no
- * principal moment above the sum of the other two; and whether it is that or the limit of a point
- * or a rod. */
+/* True if [ixx,iyy,izz,ixy,ixz,iyz] is the inertia of a real solid: positive definite, and no
+ * principal moment above the sum of the other two; and the same including the limits of a point
+ * mass and a rod. */
 bool gw_inertia_is_real(const double inertia[6]);
 bool gw_inertia_is_possible(const double inertia[6]);
 
 /* Checks a scene beyond the types of its members: ids unique and well formed, every reference
- * found, kinds fit, numbers finite and in range. `where` is a pointer into the scene file
- * ("/constraints/3/a"). */
+ * found, kinds compatible, numbers finite and in range. error->where is a pointer into the scene
+ * file ("/constraints/3/a"). */
 bool gw_scene_check(const gw_scene *scene, gw_error *error);
 
-/* The same for as many errors as the list has room for, one an entry. What refers to something is
- * looked at once that is right: ids come first, then bodies, then features and joints, then the
- * rest. */
+/* The same for as many errors as the list has room for, at most one per entry. References are
+ * checked only after the entries that they name are valid: ids first, then bodies, then features
+ * and joints, then the rest. */
 void gw_scene_errors(const gw_scene *scene, gw_error_list *list);
 
 /* Mass, centre of mass and inertia of an object. */
 gw_mass gw_object_mass(const gw_object *object);
 
-/* Mass properties of a shape of `density` (kg/m^3) at a pose, in the axes that the pose is in. */
+/* Mass properties of a shape of `density` (kg/m^3) at a pose, in the frame that the pose refers to.
+ */
 gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double density);
 
 /* The object's radius of gyration, L of the metric of poses (m). */
@@ -502,7 +507,7 @@ double gw_object_length(const gw_object *object);
  */
 int gw_scene_step_rate(const gw_scene *scene);
 
-/* [A-Za-z0-9_.:+-]{1,64} */
+/* True if the id matches [A-Za-z0-9_.:+-]{1,64}. */
 bool gw_id_valid(const char *id);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * Builds the systems of a scene: groups of objects that move together, for each a spanning tree of
- * joints and closures for what is left. Not for use inside a tick.
+ * Builds the systems of a scene: groups of objects that move together, each a spanning tree of
+ * joints, with closures for the remaining relations. Not for use inside a tick.
  *
- * Candidates for the tree are the stated joints, and every two bodies whose constraints leave what
- * a joint would: the solver's answer for the pair (a line on a line and a point on a plane are a
- * revolute joint; what is no joint of a known type is one by its submanifold). Candidates with the
- * fewest freedoms go first; before them those that have no closure rows (screws), that forces act
- * on (springs, limits, motors), or whose position the scene states. A body that no candidate
+ * Candidates for the tree are the stated joints, and pairs of bodies whose constraints are
+ * equivalent to a joint by the solution of the positioning solver (a line on a line and a point on
+ * a plane are a revolute joint; a set that is no joint of a known type is one by its submanifold).
+ * Candidates with the fewest freedoms go first; before them those without closure rows (screws),
+ * with forces (springs, limits, motors), or with a stated position. A body that no candidate
  * reaches floats, and its constraints are closures. Every fixed object, and every base of a
  * mechanism, is a ground of its own, which may move.
  */
@@ -38,8 +38,7 @@ static bool is_massless(const gw_scene *s, int body)
 
 /* ---- a system while it is built ------------------------------------------------------------- */
 
-/* A candidate for a joint of the tree: a stated joint, or the answer for two bodies' constraints.
- */
+/* A candidate for a joint of the tree: a stated joint, or the solved constraints of two bodies. */
 typedef struct candidate {
     int a, b;  /* ends; M is a's, F is b's */
     int joint; /* of the scene, or -1 */
@@ -237,8 +236,8 @@ static gw_constraint seen_from(const builder *w, const gw_constraint_edge *e, co
     return gw_constraint_of_edge(e, k->a, &in_b);
 }
 
-/* The joint that the constraints of a bundle, with these ends, are, if they are one; true where it
- * is so by its submanifold. */
+/* Adds the joint to which the constraints of a bundle are equivalent, if there is one; true if it
+ * is one by its submanifold. */
 static bool classify_bundle(builder *w, int number, const bundle *k)
 {
     gw_constraint constraints[GW_MAX_PROBLEM];
@@ -368,7 +367,7 @@ static void take_link_forces(const gw_link_def *l, gw_system_body_def *d)
     d->motor[0] = l->motor;
 }
 
-/* The child's pose where its joint puts it. */
+/* Sets the child's pose by its joint. */
 static void place_child(builder *w, int object, const gw_system_body_def *d, int parent_end)
 {
     gw_mobilizer_state state = {.turn = gw_quat_identity()};
@@ -388,7 +387,7 @@ static void place_child(builder *w, int object, const gw_system_body_def *d, int
     w->poses[object].q = gw_quat_unit(w->poses[object].q);
 }
 
-/* One more body, which has its mass and damping already. */
+/* Adds a body with its mass and damping. */
 static gw_system_body_def *add_body(builder *w, int object, int joint)
 {
     gw_scene_system *s = w->out;
@@ -406,7 +405,7 @@ static gw_system_body_def *add_body(builder *w, int object, int joint)
     return d;
 }
 
-/* The candidate as the mobilizer of a body that is, or is part of, one of its ends. */
+/* Defines the mobilizer of a body (one end of the candidate, or half of it) by the candidate. */
 static void define_mobilizer(builder *w, const candidate *c, bool a_is_child, gw_system_body_def *d)
 {
     d->parent = body_of(w, a_is_child ? c->b : c->a);
@@ -425,7 +424,7 @@ static void define_mobilizer(builder *w, const candidate *c, bool a_is_child, gw
     gw_scene_system_keep_within_limits(w->out, (int)(d - w->out->bodies));
 }
 
-/* Hangs the end of a candidate that is not in the tree yet on the other one. */
+/* Adds the end of a candidate that is not in the tree as a child of the other one. */
 static void hang_on_tree(builder *w, candidate *c)
 {
     bool a_is_child = !in_tree(w, c->a);
@@ -438,7 +437,7 @@ static void hang_on_tree(builder *w, candidate *c)
     place_child(w, a_is_child ? c->a : c->b, d, a_is_child ? c->b : c->a);
 }
 
-/* A body that floats. */
+/* Adds a body with a free joint. */
 static void float_body(builder *w, int object)
 {
     gw_system_body_def *d = add_body(w, object, -1);
@@ -449,7 +448,7 @@ static void float_body(builder *w, int object)
     gw_mobilizer_velocity(d->joint, &w->poses[object], &twist, d->velocity);
 }
 
-/* The candidate that leads on from the tree with the smallest rank; NULL: none does. */
+/* The candidate of smallest rank with one end in the tree; NULL: none. */
 static candidate *next_candidate(builder *w)
 {
     candidate *best = NULL;
@@ -484,7 +483,7 @@ static void grow_tree(builder *w)
 
 /* ---- closures ------------------------------------------------------------------------------- */
 
-/* A frame with its x and y given other names: the relation of a universal joint seen from the other
+/* The frame rotated about its z: exchanges x and y for a universal joint seen from the other
  * side. */
 static gw_pose turned_about_z(const gw_pose *frame, double angle)
 {
@@ -500,9 +499,9 @@ static gw_mass half_of(const gw_mass *m)
     return half;
 }
 
-/* A joint that is left over and needs its coordinates: for its forces, for a gear, or as a screw,
- * which rows do not describe. One of its bodies is cut in two halves of the same shape: the joint
- * carries one of them, and rows weld it to the other. */
+/* A loop-closing joint whose coordinates are needed: for its forces, for a gear, or as a screw,
+ * which has no closure rows. One of its bodies is cut into two halves of equal mass: the joint
+ * carries one of them, and closure rows weld it to the other. */
 static void cut_body(builder *w, candidate *c)
 {
     gw_scene_system *s = w->out;
@@ -521,7 +520,7 @@ static void cut_body(builder *w, candidate *c)
     weld->row_count = gw_mobilizer_rows(GW_MOBILIZER_FIXED, &here, &here, weld->rows);
 }
 
-/* A joint that is left over, as rows on one of its bodies. */
+/* A loop-closing joint as closure rows on one of its bodies. */
 static void close_joint(builder *w, candidate *c)
 {
     if (c->type == GW_MOBILIZER_SCREW || has_forces(&w->scene->joints[c->joint]) ||
@@ -544,7 +543,7 @@ static void close_joint(builder *w, candidate *c)
     k->row_count = gw_mobilizer_rows(c->type, &f, &m, k->rows);
 }
 
-/* A constraint that is left over. */
+/* A constraint outside the tree as a closure. */
 static void close_edge(builder *w, const gw_constraint_edge *e, const bundle *k)
 {
     gw_constraint_edge seen = {.a = 0, .b = 1, .stated = seen_from(w, e, k)};
@@ -764,7 +763,7 @@ static void give_back(builder *w)
     free(w->solution);
 }
 
-/* Scales angles of rows: how far the bodies reach about their middle. */
+/* The length that scales angles of rows: extent of the bodies about their centre (m). */
 static double length_of(const builder *w)
 {
     gw_vec3 middle = {0, 0, 0};
@@ -788,7 +787,7 @@ static void start_motion(const builder *w, gw_system *system, gw_twist *twists)
     gw_system_project_twists(system, twists);
 }
 
-/* Assembles it, and keeps where that leads. */
+/* Assembles the system and stores the assembled state. */
 static bool assemble_system(builder *w, gw_error *error)
 {
     gw_scene_system *s = w->out;

@@ -2,10 +2,10 @@
  * Systems of bodies in a scene: which objects move together as one mechanical system, and the trees
  * and closures that make it one (rt/dynamics/system.h).
  *
- * Held objects, free objects, and everything that enabled constraints, joints or springs join to
+ * Held objects, free objects, and all bodies that enabled constraints, joints or springs connect to
  * one of them, directly or through others, have mass; massless objects only follow. A held or free
- * object that is joined to fixed ones by constraints alone is no system of this kind: it is a
- * guided body on its own submanifold (rt/dynamics/guided.h).
+ * object that is connected only to fixed ones, by constraints alone, is not a system of this kind:
+ * it is a guided body on its own submanifold (rt/dynamics/guided.h).
  *
  * Built by the server's threads, then read only. Not for use inside a tick.
  */
@@ -19,38 +19,38 @@
 /* One body of a system. */
 typedef struct gw_system_member {
     int number;   /* of the scene's bodies: objects, then links */
-    int joint;    /* of the scene that is its mobilizer; -1: none is */
-    int freedoms; /* of its motion, where the system is assembled: the rank of J_b on the rows */
+    int joint;    /* joint of the scene that is its mobilizer; -1: none */
+    int freedoms; /* of its motion at the assembled poses: rank of J_b on the rows' null space */
 } gw_system_member;
 
-/* Where a joint of the scene stands in a system. */
+/* A joint of the scene as part of a system. */
 typedef struct gw_placed_joint {
     int joint; /* index in the scene */
     gw_mobilizer type;
     double pitch;
     int a, b;         /* bodies, or grounds */
-    int body;         /* whose mobilizer it is; -1: a closure, */
-    int closure;      /* of this number, of a's body, or of b's where a is a ground */
-    gw_pose a_from_m; /* frames in the bodies, or in the world as it is laid out */
+    int body;         /* the body whose mobilizer it is; -1: it is a closure, */
+    int closure;      /* of this number, of a's body, or of b's if a is a ground */
+    gw_pose a_from_m; /* frames in the bodies, or in the world at the laid out poses */
     gw_pose b_from_f;
 } gw_placed_joint;
 
-/* A closure whose surfaces stay in touch, those of the scene's objects a and b, by a constraint of
- * the scene. */
+/* A closure of two surfaces in permanent contact, on the scene's objects a and b, by a constraint
+ * of the scene. */
 typedef struct gw_placed_contact {
     int closure, a, b, constraint;
     uint64_t key;           /* gw_contact_key() */
-    gw_contact_place first; /* where it was found before the system was assembled, */
-    gw_contact_place place; /* and where it is then */
-    bool continues;         /* on the branch that it started on: it was not searched for */
+    gw_contact_place first; /* contact place before the system was assembled, */
+    gw_contact_place place; /* and after */
+    bool continues;         /* followed from a given start, without a search */
 } gw_placed_contact;
 
-/* A coordinate of a joint that the poses, which are no stated position, have beyond its limits. */
+/* A joint coordinate that the scene's poses, without a stated position, have beyond its limits. */
 typedef struct gw_beyond_limits {
     int number; /* body of the scene whose mobilizer it is; -1: none is beyond */
     int joint;  /* of the scene; -1: that of the link */
     int coordinate;
-    double was, now; /* by the poses, and as it is laid out (m, rad) */
+    double was, now; /* at the scene's poses, and at the laid out poses (m, rad) */
     double lower, upper;
 } gw_beyond_limits;
 
@@ -66,32 +66,31 @@ typedef struct gw_scene_system {
     gw_placed_contact *contacts;   /* owned */
     gw_system_spring_def *springs; /* owned */
     int ground_count;
-    int *grounds; /* owned: what each ground that may move is: a fixed object, or, plus the number
-                     of objects, a mechanism's base */
+    int *grounds; /* owned: each ground that may move: the index of a fixed object, or the number of
+                     objects plus the index of a mechanism whose base it is */
     gw_vec3 gravity;
-    double length;      /* m: scales angles of rows */
-    double dt;          /* of a step (s) */
-    int mobility;       /* velocity freedoms, where it is assembled */
-    int projected_body; /* the body of the scene whose stated velocity, or that or the position of
-                          its joint, the relations allow least; -1: all begin as stated */
-    gw_beyond_limits beyond; /* farthest; it is laid out at the limit, where loops allow that */
+    double length;           /* m: scales angles of rows */
+    double dt;               /* of a step (s) */
+    int mobility;            /* velocity freedoms at the assembled poses */
+    int projected_body;      /* gw_scene_system_projected_body() */
+    gw_beyond_limits beyond; /* the largest excess; laid out at the limit if loops allow that */
 } gw_scene_system;
 
-/* The error of closure `open.where`, in the words of the scene: its constraint, where it is a
- * contact. Returns false. */
+/* Converts an error at closure `open.where` to one that names the scene's constraint, if the
+ * closure is a contact. Returns false. */
 bool gw_scene_system_refuse(const gw_scene *scene, const gw_scene_system *system,
                             const gw_error *open, gw_error *error);
 
-/* While a system is built: coordinates of a body's joint that poses have beyond its limits begin
- * at them, and are noted. */
+/* While a system is built: sets coordinates of a body's joint that are beyond its limits to the
+ * limit, and records the largest excess in `beyond`. */
 void gw_scene_system_keep_within_limits(gw_scene_system *system, int body);
 
-/* Once it is made: the initial pose of a body on a submanifold, seen from its parent, is that in
- * `model`; what was found of contacts in `system`, and, if asked for, places for closures. */
+/* After assembly: sets the initial pose of a body on a submanifold, relative to its parent, to that
+ * of `model`; and records the contact places of `system`, with `places` also in the closures. */
 void gw_scene_system_keep_start(gw_scene_system *s, const gw_model *model, int body);
 void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, bool places);
 
-/* Notes what is beyond limits where the system is assembled, in loops. */
+/* Records the largest excess beyond a limit of a joint in a loop, after assembly. */
 void gw_scene_system_note_beyond_limits(gw_scene_system *system);
 
 /* Numbers the systems of a scene: of_body[i] is the system of the scene's body i, -1 where it is in
@@ -114,30 +113,30 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
                                         gw_error *error);
 void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
 
-/* Brings the bodies of system `number` from far to where its relations hold; false where some
- * remain, which `error` names. */
+/* Moves the bodies of system `number` from arbitrary poses to poses that satisfy its relations;
+ * false if some remain, which `error` names. */
 bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
                               gw_error *error);
 
-/* How much of a stated twist a body has otherwise, as a share of it (0: as stated); from
- * GW_PROJECTED_SHARE on its relations do not allow it. */
+/* Relative difference of a body's twist from the stated one; from GW_PROJECTED_SHARE on, its
+ * relations do not allow the stated twist. */
 #define GW_PROJECTED_SHARE 1e-6
-/* A joint farther than this (rad, or shares of the system's length) from the position that it
- * states is reported: files round positions. */
+/* Largest difference from a joint's stated position that is not reported, for positions are rounded
+ * in files (rad, or shares of the system's length). */
 #define GW_DISPLACED 1e-3
 double gw_projected_share(const gw_twist *stated, const gw_twist *now);
 
-/* The body of the scene that states, by itself or by its joint, a velocity, or by its joint a
- * position, that it does not have in `system`, just made of `s` as it is: the one farthest from it;
- * -1: none. */
+/* The body of the scene whose stated velocity, or whose joint's stated velocity or position,
+ * differs most from its initial one in `system`, which was just created from `s`; -1: none
+ * differs. */
 int gw_scene_system_projected_body(const gw_scene *scene, const gw_scene_system *s,
                                    gw_system *system);
 
 /* Its definition, for gw_system_create(). */
 gw_system_def gw_scene_system_def(const gw_scene_system *system);
 
-/* By how much its joints are out where the objects are at `poses` (m; angles times the length): the
- * distance of each from the nearest place that its type has. */
+/* Largest residual of its joints with the bodies at `poses` (m; angles times the length): the
+ * distance of each joint's M from the nearest pose that its type allows. */
 double gw_scene_system_residual(const gw_scene_system *system, const gw_pose *poses);
 
 #endif

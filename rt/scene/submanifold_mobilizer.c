@@ -1,6 +1,6 @@
 /*
- * The type of joint whose motion a set of poses is, by its rotational and translational factor, and
- * the joint's frames. Pure functions: any thread.
+ * The joint type of a submanifold, by its rotational and translational factor, and the joint's
+ * frames. Pure functions: any thread.
  */
 #include "rt/scene/submanifold_mobilizer.h"
 

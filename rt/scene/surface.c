@@ -1,6 +1,6 @@
 /*
- * Surfaces and rims from an object's features, and the closures that slide or roll on them or cut
- * like a knife edge. Not for use inside a tick.
+ * Surfaces and rims from an object's features, and the closures of sliding, rolling and knife-edge
+ * constraints on them. Not for use inside a tick.
  */
 #include "rt/scene/surface.h"
 
@@ -26,7 +26,7 @@ const char *gw_any_constraint_name(int kind)
 
 /* ---- surfaces ------------------------------------------------------------------------------- */
 
-/* Of a shape that is no compound. */
+/* The surface of a shape other than a compound. */
 static bool surface_of_shape(const gw_shape *shape, const char *name, gw_surface *s)
 {
     bool side = strcmp(name, "surface") == 0;
@@ -185,8 +185,8 @@ static bool knife_edge(const gw_scene *s, int index, gw_closure_def *c, gw_error
 
 #define PARALLEL 0.0872 /* sine of 5 degrees: axes nearer than that are meant to be parallel */
 
-/* Two cylinders touch along a line where their axes are about parallel as the scene has them, and
- * one within the other always. */
+/* True if two cylinders touch along a line: one is within the other, or their axes are about
+ * parallel in the scene. */
 static bool touch_along_a_line(const gw_scene *s, const gw_scene_constraint *k, const gw_surface *a,
                                const gw_surface *b)
 {
@@ -216,8 +216,8 @@ static bool stands_right(const gw_surface *a, const gw_surface *b)
     return a->kind == GW_SURFACE_SPHERE || b->kind != GW_SURFACE_SPHERE;
 }
 
-/* Contact that is kept both ways goes on by one branch, which ends at a sharp bend: over an edge it
- * would have to tip, in a groove to touch twice. */
+/* A bilateral contact follows one branch, which ends at a kink: across an edge the body would have
+ * to tip, in a groove to touch at two points. */
 static bool check_smooth(const gw_scene_constraint *c, const gw_surface *surface,
                          const gw_feature_ref *ref, int index, gw_error *error)
 {

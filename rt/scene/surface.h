@@ -8,35 +8,36 @@
 #include "rt/dynamics/system.h"
 #include "rt/scene/scene.h"
 
-/* Takes a surface given in the frame b to the frame a. */
+/* Transforms a surface from frame b to frame a. */
 void gw_scene_surface_move(const gw_pose *a_from_b, gw_surface *surface);
 
-#define GW_SURFACE_NAMES 4 /* that primitives have surfaces and rims under */
+#define GW_SURFACE_NAMES 4 /* number of names for surfaces and rims of primitives */
 
 /* How many names a shape, or all parts of a compound, may have surfaces under. */
 int gw_scene_surface_names(const gw_shape *shape);
 
-/* The surface or rim under the i-th of them, in the shape's frame, and its name (GW_FEATURE_NAME
- * bytes): of a sphere, the side of a cylinder or a capsule, rims of cylinders and cones. False
- * where the shape has none under that name. */
+/* The surface or rim with the i-th of these names, in the shape's frame, and the name
+ * (GW_FEATURE_NAME bytes): a sphere's surface, the side of a cylinder or a capsule, rims of
+ * cylinders and cones. False if the shape has none with that name. */
 bool gw_scene_surface_at(const gw_shape *shape, int i, char *name, gw_surface *surface);
 
-/* The one that "object/feature" names, in the frame of the object or link. */
+/* The surface or rim that "object/feature" names, in the frame of the object or link; false if
+ * there is none. */
 bool gw_scene_primitive_surface(const gw_scene *scene, const gw_feature_ref *ref,
                                 gw_surface *surface);
 
-/* The closure of an enabled velocity constraint, with a and b as its bodies 0 and 1 whatever they
- * are: surfaces in the objects' frames, exchanged where only the other order is possible
- * (*swapped). False with an error at /constraints/index. */
+/* The closure of an enabled velocity constraint, with a and b as its bodies 0 and 1: surfaces in
+ * the objects' frames, exchanged where only the reverse order is possible (*swapped). False with an
+ * error at /constraints/index. */
 bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def *closure,
                                bool *swapped, gw_error *error);
 
 #define GW_MAX_UNILATERAL_PARTS 5 /* of one contact: a cylinder's rims, side and caps */
 
-/* Contacts of the surfaces of a unilateral contact, the enabled velocity constraint `index`: the
- * surfaces as they are, or of a cylinder or a capsule its two ends, rims or spheres, which part one
- * after the other, and on what bends its side, and the caps of a cylinder. Returns how many; the
- * scene was checked. */
+/* Contacts of a unilateral contact, the enabled velocity constraint `index`: of its two surfaces,
+ * or for a cylinder or a capsule of its two ends (rims or spheres), which may separate one after
+ * the other, and on a curved surface of its side and a cylinder's caps. Returns how many; the scene
+ * must have been checked. */
 int gw_scene_unilateral_contacts(const gw_scene *scene, int index,
                                  gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS],
                                  bool *swapped);

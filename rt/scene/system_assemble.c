@@ -1,7 +1,6 @@
 /*
- * Initial assembly of a system whose bodies lie apart: from where they are, then from random poses;
- * and what is said where it does not hold together.
- * Not for use inside a tick.
+ * Initial assembly of a system from distant poses: from the present ones, then from random ones;
+ * and the errors of systems that cannot be assembled. Not for use inside a tick.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -31,14 +31,14 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-/* Groups by union-find; whether anything but constraints to what is fixed holds a group. */
+/* Groups by union-find; related: the group is a system, also if it is connected to ground alone. */
 typedef struct grouping {
     const gw_scene *scene;
     int *parent;
     bool *related;
 } grouping;
 
-/* A relation between two objects; alone: it makes a system even with what is fixed. */
+/* Joins two objects by a relation; alone: the relation makes a system even with a fixed object. */
 static void relate_objects(grouping *g, int a, int b, bool alone)
 {
     bool has_a = has_body(g->scene, a), has_b = has_body(g->scene, b);
@@ -77,7 +77,7 @@ static void relate_links(grouping *g)
     }
 }
 
-/* It moves only with what it is joined to. */
+/* True if the body moves only through its relations. */
 static bool moves_with_others(const gw_scene *s, int body)
 {
     if (!is_object(s, body) || !has_body(s, body) || s->objects[body].free)
@@ -88,7 +88,7 @@ static bool moves_with_others(const gw_scene *s, int body)
     return true;
 }
 
-/* A bound joins to others only what would not move without them. */
+/* A bound joins two bodies only if one of them moves only through its relations. */
 static void relate_bound(grouping *g, const gw_scene_constraint *c)
 {
     int a = gw_scene_body_number(g->scene, c->a.object);

@@ -97,7 +97,8 @@ static bool check_constrain(const step_context *p)
     return true;
 }
 
-/* Which of the names a branch has shows when the step runs. */
+/* True for a parameter name of some branch; whether the branch has it is known when the step
+ * runs. */
 static bool known_parameter(const char *name)
 {
     for (const char *const *known = gw_submanifold_parameter_names(); *known; known++)

@@ -1,6 +1,6 @@
 /*
- * A task: a sequence of steps that brings one object somewhere along its freedoms, as a scene says
- * it (relational-positioning VI-B.1). What runs one is rt/sim/.
+ * A task: a sequence of steps that moves one object along its freedoms, as stated in a scene
+ * (relational-positioning VI-B.1). rt/sim/ executes tasks.
  *
  * Plain structs; a task owns its steps (heap). Not for use inside a tick.
  */
@@ -17,10 +17,10 @@ typedef enum gw_step_kind {
     GW_STEP_WAIT
 } gw_step_kind;
 
-/* One parameter of the branch by its name (submanifold.h), and where it goes. */
+/* Target of one parameter of the branch, by its name (submanifold.h). */
 typedef struct gw_step_target {
     char name[16];
-    bool relative; /* by so much, not to it */
+    bool relative; /* `value` is a change, not a position */
     double value;  /* m or rad, 1 of a free-form shape */
 } gw_step_target;
 
@@ -39,14 +39,14 @@ typedef struct gw_task_step {
     double speed, spin; /* m/s, rad/s */
     bool guarded;       /* `until` is given */
     double reaction;    /* N along a slide, N m about a turn; 0: no such guard */
-    bool contact;       /* a wall touches that did not when the move began */
+    bool contact;       /* stop at a contact that was open when the move began */
     bool required;      /* reaching the end without the guard is a failure */
 
     /* wait */
     double seconds;
 } gw_task_step;
 
-/* Where a step says nothing. */
+/* Defaults of a move. */
 #define GW_STEP_SPEED 0.05 /* m/s */
 #define GW_STEP_SPIN  0.5  /* rad/s */
 
@@ -58,7 +58,7 @@ typedef struct gw_task {
     gw_task_step *steps; /* owned */
 } gw_task;
 
-/* A deep copy (false: memory is short, `to` has no steps), and its end. */
+/* A deep copy (false: memory is exhausted, `to` has no steps); gw_task_finish() frees the steps. */
 bool gw_task_copy(gw_task *to, const gw_task *from);
 void gw_task_finish(gw_task *task);
 
