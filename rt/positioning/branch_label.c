@@ -1,8 +1,7 @@
 /*
- * Branch labels: what an id is made of. An id is "b" and one character for each choice on the way
- * to the branch; poses found numerically are labelled by where they are relative to fixed generic
- * directions, so that the label depends neither on the order of finding nor on poses elsewhere. Any
- * thread, RT safe.
+ * Branch labels. An id is "b" and one character for each choice that led to the branch; poses found
+ * numerically are labelled by their position relative to fixed generic directions, so that a label
+ * depends neither on the order in which poses are found nor on other poses. Any thread, RT safe.
  */
 #include <string.h>
 
@@ -28,7 +27,7 @@ static gw_branch_label rotation_label(gw_quat q)
     return label;
 }
 
-/* The body's position is that of the elements' points: their mean on either side. */
+/* The label of a pose; the position is that of the mean of the elements' points. */
 gw_branch_label gw_pose_label(const gw_solver *solver, const gw_pose *x)
 {
     gw_branch_label label = rotation_label(x->q);
@@ -51,14 +50,14 @@ static bool lower_on_same_side(const gw_branch_label *a, const gw_branch_label *
     return a->side == than->side && a->height < than->height;
 }
 
-/* Of 0 .. 61, in an id. */
+/* The character of 0 .. 61 in an id. */
 static char label_digit(int number)
 {
     return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 62];
 }
 
-/* By their side, and how many on that side are lower: the order of the roots would depend on how
- * they were found. */
+/* Labels by cell and by the number of lower rotations in that cell: the order of the roots would
+ * depend on the method that found them. */
 void gw_label_rotations(gw_solver *solver)
 {
     static const char labels[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmopqrstuvwxyz";
@@ -87,8 +86,8 @@ void gw_label_isolated_pose(const gw_completion *c, int at, char name[3])
     name[2] = 0;
 }
 
-/* A letter for components of fewer freedoms than the first one has, and a digit for curves: how
- * many rise less. */
+/* A letter for components of fewer freedoms than the first one, and a digit for curves: the number
+ * of curves with a smaller largest height. */
 void gw_label_components(const gw_solution_component *components, int count, char names[][3])
 {
     for (int i = 0; i < count; i++) {
@@ -109,7 +108,7 @@ void gw_label_components(const gw_solution_component *components, int count, cha
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
-/* The numeric name is kept where all is too long. */
+/* If the id is too long, the choices are truncated and the numeric name is kept. */
 void gw_write_branch_id(const gw_solver_state *state, const char *name, char id[16])
 {
     int n = 1, room = 15 - (int)strlen(name);

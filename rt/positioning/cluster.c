@@ -7,8 +7,8 @@
  *   h-dot = u_v . R_b^T (v_a - v_b - w_b x (t_a - t_b)) + u_w . R_b^T (w_a - w_b)
  *
  * so with U = R_b u the gradients are [U_v; U_w] for a, and -[U_v; U_w + (t_a - t_b) x U_v] for b.
- * Steps solve (J^T J + e I) s = -J^T h, e a trace of round-off: of least norm where rows leave
- * freedoms, and quadratic where they do not contradict one another.
+ * Steps solve (J^T J + e I) s = -J^T h with e of the order of round-off: of least norm if the rows
+ * leave freedoms, with quadratic convergence if the rows are consistent.
  */
 #include "rt/positioning/cluster.h"
 

@@ -1,7 +1,7 @@
 /*
- * Clusters: several bodies of a constraint graph with cycles, moved together so that the
- * constraints between pairs of them hold (framework III-B). Numeric, from the poses given, so that
- * bodies stay on the branch that they are on.
+ * Clusters: several bodies of a constraint graph with cycles, moved together until the constraints
+ * between pairs of them are satisfied (framework III-B). Numeric, from given poses, so that bodies
+ * remain on their present branch.
  *
  * Values in the caller's memory; any thread, RT safe.
  */
@@ -39,8 +39,8 @@ typedef struct gw_cluster {
     const gw_constraint_edge *const *links; /* every edge of one of these bodies */
 } gw_cluster;
 
-/* The farthest that an element of the cluster's edges is from its frame, a distance of them, or a
- * tenth of how far their bodies are apart: its size (m). */
+/* Characteristic length of a cluster (m): the largest of its elements' distances from their frames,
+ * the values of its distance constraints, and a tenth of the distances between its bodies. */
 double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses);
 
 /* Scratch of a cluster's size; not on a small stack. */
@@ -49,8 +49,9 @@ typedef struct gw_cluster_work {
     gw_pose before[GW_MAX_CLUSTER];
 } gw_cluster_work;
 
-/* Moves the cluster's bodies, and no other of `poses` (indexed by body), as little as may be until
- * its edges hold; at most `iterations` steps. Returns the largest row's residual over the size. */
+/* Moves the cluster's bodies, and no others of `poses` (indexed by body), by least-norm steps until
+ * its edges are satisfied; at most `iterations` steps. Returns the largest residual over the
+ * size. */
 double gw_cluster_project(const gw_cluster *cluster, int iterations, gw_pose *poses,
                           gw_cluster_work *work);
 
@@ -59,7 +60,7 @@ double gw_cluster_project(const gw_cluster *cluster, int iterations, gw_pose *po
 void gw_cluster_scatter(const gw_cluster *cluster, const gw_pose *now, int k,
                         unsigned long long *random, gw_pose *poses);
 
-/* Freedoms of the cluster while all else stands: 6 count - rank. */
+/* Freedoms of the cluster with all other bodies at rest: 6 count - rank. */
 int gw_cluster_dof(const gw_cluster *cluster, const gw_pose *poses, gw_cluster_work *work);
 
 /* The Jacobian of a body's motion by the generalised velocities of the mechanism that moves it: one
@@ -67,8 +68,8 @@ int gw_cluster_dof(const gw_cluster *cluster, const gw_pose *poses, gw_cluster_w
 typedef double gw_body_jacobian[GW_MAX_MOTION][6];
 
 /* Fills in the Jacobians of the cluster's bodies from those of the others, so that the edges remain
- * satisfied; returns the largest rate of a row that is left, over what was asked, 0 .. 1: far from
- * 0, these bodies cannot follow. */
+ * satisfied; returns the largest residual rate of a row relative to the prescribed rate, 0 .. 1:
+ * well above 0, these bodies cannot follow. */
 double gw_cluster_jacobian(const gw_cluster *cluster, const gw_pose *poses, int columns,
                            gw_body_jacobian *motions, gw_cluster_work *work);
 

@@ -1,7 +1,7 @@
 /*
  * The rewriting engine (PMF's combination): applies rules to pairs of fundamental constraints until
- * none fits, branches where a rule leaves alternatives, and gives every branch that holds to the
- * exploration's leaf. Any thread, RT safe; the stack holds one state a choice, at most
+ * none fits, branches where a rule leaves alternatives, and passes every branch without a conflict
+ * to the exploration's leaf(). Any thread, RT safe; the stack holds one state a choice, at most
  * GW_MAX_CHOICES and eight more.
  *
  * Order: angles with angles; known directions move points together; distances with distances; then
@@ -50,7 +50,7 @@ void gw_add_angle(gw_solver_state *state, const gw_angle_constraint *angle)
     state->angles[state->angle_count++] = *angle;
 }
 
-/* Copies what is counted of a state, and no more. */
+/* Copies a state with the counted entries of its arrays only. */
 static void copy_state(gw_solver_state *to, const gw_solver_state *from)
 {
     memcpy(to, from, offsetof(gw_solver_state, distances));
@@ -183,9 +183,9 @@ static int count_bits(unsigned long x)
     return __builtin_popcountl(x);
 }
 
-/* The conflict of the fewest constraints is the one that is reported; of those the one that fails
- * by least, which is that of the branch nearest to holding: 60 mm where the object is at 100 mm is
- * 40 mm off, and not the 160 mm of the object turned over. */
+/* Keeps the conflict of the fewest constraints, and of those the one with the least excess, that of
+ * the branch nearest to a solution: for a distance of 60 mm with the object at 100 mm that is 40
+ * mm, not the 160 mm of the flipped object. */
 void gw_add_conflict(gw_solver *solver, unsigned long first, unsigned long second, double excess,
                      const gw_inequality *fails)
 {
@@ -455,8 +455,8 @@ static progress combine_distances(gw_solver *solver, gw_solver_state *state)
     return UNCHANGED;
 }
 
-/* Takes the next constraint whose sense is open: what is known of the rotation decides, or both
- * senses are branches. */
+/* Chooses the sense of the next constraint with an open one: by the known rotations, or both senses
+ * as branches. */
 static progress choose_sense(gw_solver *solver, gw_solver_state *state)
 {
     int at = 0;
@@ -516,8 +516,8 @@ static progress solve_rotation(gw_solver *solver, gw_solver_state *state)
     return branch_on(solver, state, 0, from);
 }
 
-/* Gives a state of two angles to the leaf: where they leave two loops of rotations, each is a
- * branch of its own, if the state has a closed form. */
+/* Passes a state of two angles to the leaf: if these have two loops of rotations and the state has
+ * a closed form, each loop is a branch of its own. */
 static void give_loops(gw_solver *solver, gw_solver_state *state)
 {
     gw_rotation_set loops;

@@ -1,16 +1,15 @@
 /*
- * How certain a verdict of incompatibility is, and which constraints it names. A conflict is found
- * on each branch by itself and may name the constraints of that branch only: reported are
- * constraints that have no pose together. An inequality that fails by little, or between quantities
- * that are uncertain, is no proof.
+ * Certainty of incompatibility, and the constraints that conflict. Each branch has a conflict of
+ * its own, which may involve only that branch's constraints; the reported ones have no common pose
+ * on any branch. An inequality that fails by little, or between uncertain quantities, is no proof.
  *
  * The perturbation test: directions between near points and crossings of nearly parallel lines are
- * uncertain by far more than the features that they are derived from; tangencies may be off by the
- * root of what counts as equal; and so is a contradiction with them. Rather than carry that through
- * every rule, the exploration is repeated with every number of the input moved by a tenth of what
- * counts as equal and each tangency by its slack, and each contradiction must remain what it was.
- * Numbers that coincide in the input may be moved apart by that, and then other rules fit. So
- * equalities and contradictions are taken ever more widely, until the branches end as they did.
+ * far more uncertain than the features from which they are derived, and tangencies by the square
+ * root of the snap; contradictions inherit that. Instead of carrying error bounds through every
+ * rule, the exploration is repeated with all input perturbed by a tenth of the snap and each
+ * tangency by its slack; each contradiction must remain nearly the same. The perturbation may
+ * separate numbers that coincide in the input, so that other rules fit: the tolerances of
+ * equalities and contradictions are therefore widened until all branches end as before.
  *
  * Any thread, RT safe; 20 kB of stack.
  */
@@ -28,7 +27,7 @@
 #define DRAWS              3
 #define MAX_CONTRADICTIONS 256 /* branches; more are left unproven */
 
-/* How the branches of an exploration ended: each by a contradiction of so much, in their order. */
+/* The contradictions by which the branches of an exploration ended, in their order. */
 typedef struct gw_contradictions {
     int count;
     bool open;               /* one ended without a contradiction */
@@ -210,14 +209,14 @@ static bool find_refutation(const gw_solver *whole, unsigned long use, double ti
     return true;
 }
 
-/* And none of the contradictions hangs on round-off. */
+/* The same, and the contradictions survive the perturbation test. */
 static bool certainly_refuted(const gw_solver *solver, unsigned long use, gw_conflict *conflict)
 {
     return find_refutation(solver, use, 1, conflict) && survives_perturbation(solver, use);
 }
 
-/* Past a contradiction that is let pass rules may drop poses that are there: so by the snap, too.
- */
+/* Refuted by far, and also by the snap: rules that continue past a tolerated contradiction may drop
+ * existing poses. */
 static bool refuted_by_far(const gw_solver *solver, unsigned long use, gw_conflict *conflict)
 {
     gw_conflict ignored;

@@ -1,6 +1,6 @@
 /*
- * The table of constraint kinds, and what follows from a row of it: the decomposition of an input
- * constraint into fundamental ones (relational-positioning Table I), and its residual, straight
+ * The table of constraint kinds, and the functions of a row of it: the decomposition of an input
+ * constraint into fundamental ones (relational-positioning Table I), and its residual, computed
  * from the elements. Any thread, RT safe.
  *
  *   d(P, S) = p            distance of P from S
@@ -191,7 +191,7 @@ void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_el
 
 /* ---- decomposition --------------------------------------------------------------------------- */
 
-/* The angle, or 0 or pi where it is meant so. */
+/* The angle, or 0 or pi if it is within GW_SNAP_ALONG of these. */
 static double snapped_angle(double angle)
 {
     return angle <= GW_SNAP_ALONG ? 0 : angle >= GW_PI - GW_SNAP_ALONG ? GW_PI : angle;
@@ -259,7 +259,7 @@ static void add_distance(const gw_solver *solver, gw_solver_state *state, const 
     gw_add_distance(state, &p);
 }
 
-/* The angle that a demand means: `along` is 0 or pi. */
+/* The angle of a demand; `along`: 0 or pi. */
 static double angle_asked(gw_angle_demand demand, double along, double value)
 {
     switch (demand) {
@@ -477,8 +477,9 @@ const char *gw_constraint_kink(const gw_constraint *c, char *parameter, double *
     return NULL;
 }
 
-/* How far a point is from `wanted` along the normal of a surface at the point closest to it: beyond
- * an edge the closest point is not below. Of a curve, how far from that. */
+/* Residual of an offset: distance of x from the point at `wanted` along the surface's normal at the
+ * closest point, which is not below x beyond an edge; for a curve the distance from the closest
+ * point. */
 static double error_from_shape(const foot *f, const gw_element *shape, double wanted)
 {
     if (shape->kind == GW_CURVE || wanted == 0)
@@ -543,7 +544,7 @@ double gw_constraint_residual_counted(const gw_constraint *c, const gw_pose *x, 
 #define NEXT_TO_NOTHING 1e-9 /* of the length: a residual that needs no other branch */
 #define BRANCH_STARTS   8    /* along each parameter */
 
-/* Of a point over a shape, how far it is from the offset surface, whichever part is closest. */
+/* Residual of a point on the offset of any part of a surface. */
 static double error_from_offset(gw_vec3 x, const gw_nurbs *shape, double wanted)
 {
     const gw_nurbs_direction *u = &shape->direction[0], *v = &shape->direction[1];
@@ -560,7 +561,7 @@ static double error_from_offset(gw_vec3 x, const gw_nurbs *shape, double wanted)
     return least;
 }
 
-/* Of a line through x along d, how far its foot is from the shape, and d from the normal there. */
+/* Residual of a line through x along d: distance from the shape, and angle of d with the normal. */
 static double error_from_foot(const gw_constraint *c, gw_vec3 x, gw_vec3 d, const gw_nurbs *shape,
                               double length)
 {

@@ -22,8 +22,8 @@ typedef enum gw_constraint_kind {
     GW_NORMAL,  /* a line along a free-form surface's normal, its point at value m from it */
     GW_TANGENT, /* a line along a free-form curve's tangent, touching it value m from its point */
     GW_CONSTRAINT_KIND_COUNT,
-    /* Between surfaces of two objects of a scene, and of velocities: no rows of the table, the
-     * solver has nothing to say of them (rt/scene/surface.h). */
+    /* Between surfaces of two objects of a scene, and on velocities: not in the table, and not
+     * handled by the solver (rt/scene/surface.h). */
     GW_SLIDING = GW_CONSTRAINT_KIND_COUNT, /* contact kept */
     GW_ROLLING,                            /* and no slip where they touch */
     GW_PURE_ROLLING,                       /* nor spin about the normal */
@@ -36,7 +36,7 @@ static inline bool gw_constraint_is_positional(gw_constraint_kind kind)
     return kind < GW_CONSTRAINT_KIND_COUNT;
 }
 
-/* The sense of two directed elements that end up along one another. */
+/* The sense of two directed elements that are parallel. */
 typedef enum gw_sense { GW_EITHER, GW_SAME, GW_OPPOSITE } gw_sense;
 
 /* The meaning of a constraint's value. */
@@ -59,7 +59,7 @@ typedef enum gw_angle_demand {
 } gw_angle_demand;
 
 typedef struct gw_constraint_kind_info {
-    const char *description; /* one sentence for documents: what the kind asks */
+    const char *description; /* one sentence for documents: the condition that the kind imposes */
     gw_value_meaning value;
     const char *unit;  /* of the value: "m" or "rad"; NULL where it has none */
     const char *needs; /* the sentence where a point is no element of it; NULL: takes any */
@@ -86,7 +86,7 @@ bool gw_constraint_has_value(gw_constraint_kind kind);
 /* True where the value is a length (m). */
 bool gw_constraint_has_length(gw_constraint_kind kind);
 
-/* True where the kind asks something of the distance between its elements. */
+/* True if the kind constrains the distance between its elements. */
 bool gw_constraint_has_distance(gw_constraint_kind kind);
 
 struct gw_constraint;
@@ -95,16 +95,16 @@ struct gw_constraint;
 gw_sense gw_constraint_sense_at(const struct gw_constraint *constraint,
                                 const gw_pose *world_from_body);
 
-/* Whether the offset of a free-form surface is "at" or "beyond" the focal distance (m, with the
- * offset's sign) of the point closest to where the other element is at this pose, and which; NULL:
- * it is not. There the offset surface folds, beyond it points have another closest point; at a
- * sphere's it is its centre, where every direction is normal. */
+/* "at" or "beyond" if the offset of a free-form surface reaches the focal distance (*focal: m, with
+ * the offset's sign) of the point closest to the other element at this pose; NULL: it does not. At
+ * the focal distance the offset surface folds (for a sphere: the centre, where every direction is
+ * normal); beyond it, points have another closest point. */
 const char *gw_constraint_offset_folds(const struct gw_constraint *constraint,
                                        const gw_pose *world_from_body, double *focal);
 
-/* Where the shape that a constraint follows bends sharply, so that a tangent, a normal or an offset
- * of it would jump: the sentence of what it lacks there (static), the parameter ('s', 'u', 'v') and
- * its least value, and the shape's side. NULL: nowhere. */
+/* A kink of the shape that a constraint follows, where a tangent, a normal or an offset would jump:
+ * a static sentence that names it, the parameter ('s', 'u', 'v') with the least value at a kink,
+ * and whether the shape is the fixed element's. NULL: no kink. */
 const char *gw_constraint_kink(const struct gw_constraint *constraint, char *parameter, double *at,
                                bool *fixed);
 

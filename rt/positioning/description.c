@@ -1,5 +1,5 @@
 /*
- * Descriptions of answers for people. Any thread; formats text.
+ * Descriptions of solutions and conflicts for people. Any thread; formats text.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -78,7 +78,7 @@ static bool is_of_one_point(const gw_submanifold *set)
     return first != NULL;
 }
 
-/* Of a general set only the number of freedoms is known. */
+/* For a general set: the number of freedoms alone. */
 static void describe_general(const gw_submanifold *set, char *text, size_t size)
 {
     char slides[48], turns[48];
@@ -218,8 +218,8 @@ static double sum_without(const gw_conflict *c, int but)
     return sum;
 }
 
-/* The value that would have to be less: one that exceeds the sum of all others, where that is what
- * the condition forbids, or the one that has to equal another; or -1. */
+/* Index of the value that would have to be less: the one that exceeds the sum of all others, if the
+ * condition forbids that, or the one that has to equal another; -1: none. */
 static int excessive_value(const gw_conflict *c)
 {
     int most = 0;

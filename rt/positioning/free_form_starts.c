@@ -11,7 +11,7 @@
  *
  *   (A - B C^-1 B^T) s = g - B C^-1 g_z,     s_z = C^-1 (g_z - B^T s)
  *
- * by Levenberg and Marquardt's method; parameters end at their bounds. Any thread, RT safe.
+ * by the Levenberg-Marquardt method; parameters stop at their bounds. Any thread, RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static void add_rows(equations *to, block *b, const double h[3], double moves, g
     }
 }
 
-/* A parameter at its bound that would leave it stays there. */
+/* Fixes parameters at a bound whose step would leave the domain. */
 static void hold_bounds(const gw_distance_constraint *d, const parameters *p, block *b)
 {
     for (int k = 0; k < 2; k++) {
@@ -219,7 +219,7 @@ static bool newton_step(const gw_completion *c, int count, const shape *shapes, 
     return true;
 }
 
-/* Random parameters, and the pose's place such that the points are on their shapes in the mean. */
+/* Random parameters, and the position at which the points are on their shapes on average. */
 static void random_start(gw_completion *c, int count, shape *shapes, gw_pose *x, parameters *p)
 {
     gw_vec3 off = {0, 0, 0};

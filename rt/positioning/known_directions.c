@@ -1,8 +1,9 @@
 /*
  * The use of known directions: a surface whose direction is pinned in the other frame is a surface
  * of the other object as well; and the point of a distance may be exchanged for another point of
- * its object, the surface moved along, where the step between them has a known image. So distances
- * come to share a point, whichever support points they were stated with. Any thread, RT safe.
+ * its object, with the surface displaced accordingly, if the image of the step between the points
+ * is known. Distances can then share a point, whatever points they were stated with. Any thread, RT
+ * safe.
  *
  *   R known            every step
  *   R u = f            steps along u, for any surface; any step for a plane with normal along f,
@@ -116,8 +117,8 @@ static bool point_is_shared(const gw_solver *solver, const gw_solver_state *stat
     return false;
 }
 
-/* Moves the point of distance j onto the point of another one that it follows. `slides`: which are
- * planes whose points slide. */
+/* Moves the point of distance j to the point of another one. `slides`: planes whose points are free
+ * to slide. */
 static bool move_onto_another(const gw_solver *solver, gw_solver_state *state, const bool *slides,
                               int j)
 {
@@ -145,7 +146,7 @@ static bool move_onto_another(const gw_solver *solver, gw_solver_state *state, c
     return false;
 }
 
-/* A distance that was changed is a new one: rules that are done with its pairs apply again. */
+/* Gives a changed distance a new serial, so that rules apply to its pairs again. */
 static void renew_constraint(gw_solver_state *state, gw_distance_constraint *distance, bool changed)
 {
     if (changed)

@@ -1,5 +1,5 @@
 /*
- * Levenberg and Marquardt's method for one pose. Any thread, RT safe.
+ * Levenberg-Marquardt method for one pose. Any thread, RT safe.
  */
 #include "rt/positioning/levenberg_marquardt.h"
 

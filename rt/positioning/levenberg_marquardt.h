@@ -1,10 +1,10 @@
 /*
- * Levenberg and Marquardt's method for one pose: rows h(x) of a body's pose with their Jacobian A,
- * in metres, rotations times a size, are brought down to their least sum of squares,
+ * Levenberg-Marquardt method for one pose: minimises the sum of squares of rows h(x) of a body's
+ * pose with their Jacobian A, in metres, rotations times a size,
  *
  *   (A^T A + damping) s = A^T h,   x' = x - s
  *
- * A step that does not lower the sum is taken back and damped more. Clusters of bodies have a
+ * A step that does not lower the sum is rejected and the damping raised. Clusters of bodies have a
  * method of their own (cluster.c). Any thread, RT safe.
  */
 #ifndef GW_POSITIONING_LEVENBERG_MARQUARDT_H
@@ -31,17 +31,17 @@ gw_pose gw_scaled_step(double size, const gw_pose *x, const double s[6], double 
 typedef struct gw_levenberg_marquardt {
     double size; /* m */
     void (*evaluate)(const void *context, const gw_pose *x, gw_normal_equations *out);
-    /* True where there is no use in going on; NULL: never. */
+    /* Returns true to end the descent early; NULL: never. */
     bool (*give_up)(const void *context, const gw_normal_equations *at);
     const void *context;
     int steps;                   /* tried at most */
-    double goal, round_off;      /* sums of squares: done; too small to tell a failed step */
-    double accepted;             /* and small enough where steps change it no more */
+    double goal, round_off;      /* sums of squares: converged; a failed step below this ends it */
+    double accepted;             /* converged if steps do not change it further */
     double damping, least, most; /* where it begins; its range */
     double raise, raise_to;      /* after a step that failed: times, and at least */
 } gw_levenberg_marquardt;
 
-/* From *x down to the rows; `at` is of the pose reached. */
+/* Minimises from *x; `at`: the normal equations at the pose reached. */
 void gw_levenberg_marquardt_descend(const gw_levenberg_marquardt *method, gw_pose *x,
                                     gw_normal_equations *at);
 

@@ -1,9 +1,9 @@
 /*
  * Numeric completion of a leaf that the rules leave without a closed form: poses from many starts
- * by Levenberg and Marquardt's method, isolated poses as roots of polynomials (polynomial/), and
- * solution components where there are freedoms (solution_components.c). Finding nothing proves
- * nothing, and the work is bounded: every evaluation is counted. Any thread, RT safe, but not
- * quick: a tenth of a millisecond to twenty.
+ * by the Levenberg-Marquardt method, isolated poses as roots of polynomials (polynomial/), and
+ * solution components where there are freedoms (solution_components.c). A search without result is
+ * no proof; the work is bounded, every evaluation being counted. Any thread, RT safe, but takes 0.1
+ * to 20 ms.
  */
 #include <assert.h>
 #include <string.h>
@@ -53,14 +53,16 @@ static void evaluate_normal_equations(const void *context, const gw_pose *x,
     c->solver->work -= c->row_count + 6;
 }
 
-/* Free-form shapes cost as much as thousands of rows where the closest point is hard to find. */
+/* True at the bound of work: a search for a closest point may cost as much as thousands of rows. */
 static bool is_work_spent(const gw_completion *c)
 {
     return c->solver->work < -GW_OVERDRAFT;
 }
 
-/* At a minimum of the residual that is no root: |A^T h| is small beside |h|, which it is nowhere
- * near a root, simple or multiple, while h is this large. Or the work has ended. */
+/* True at a minimum of the residual that is not a root, or at the bound of work. At such a minimum
+ * |A^T h| is small relative to |h|; near a root, simple or multiple, it is not while h is this
+ * large.
+ */
 static bool gives_up(const void *context, const gw_normal_equations *at)
 {
     const descent *down = context;
@@ -123,7 +125,7 @@ gw_pose gw_completion_random(gw_completion *c)
     return x;
 }
 
-/* A rotation that has the first known direction along, where there is one. */
+/* `any` rotated so that it satisfies the first known direction, if there is one. */
 static gw_quat turned_along(gw_completion *c, gw_quat any)
 {
     const gw_solver_state *s = c->state;
@@ -255,8 +257,8 @@ static bool has_work_left(const gw_completion *c)
     return c->solver->work > 0;
 }
 
-/* Isolated poses without a method that finds all of them: starts until many in a row brought
- * nothing new, or one found a pose that is not isolated. */
+/* Isolated poses where no method finds all: starts until many in a row find nothing new, or one
+ * finds a pose that is not isolated. */
 static void search_isolated_poses(gw_completion *c, int tries)
 {
     for (int idle = 0; tries < MOST_TRIES && has_work_left(c) && most_dof(c) < 1; tries++) {
@@ -306,7 +308,7 @@ static bool try_given(gw_completion *c)
     return found;
 }
 
-/* Behind a choice there are other leaves, which want their share of the work. */
+/* After a choice the work is shared with the other leaves. */
 gw_root_summary gw_completion_homotopy(gw_completion *c)
 {
     gw_solver *solver = c->solver;
@@ -398,7 +400,7 @@ static void add_trace_once(gw_solution *s, const char *rule, unsigned long use)
         s->trace[s->trace_count++] = (gw_trace_step){rule, use};
 }
 
-/* Traces that poses may be missing. */
+/* Records in the trace that poses may be missing. */
 static void trace_limits(const gw_completion *c)
 {
     static const char *const bound = "numeric search ended at its bound: there may be more poses";
@@ -410,7 +412,7 @@ static void trace_limits(const gw_completion *c)
         add_trace_once(s, restarts, c->solver->use);
 }
 
-/* Roots are counted of the constraints as they were stated: behind a choice there are others. */
+/* Sets the root count, which is of the constraints as stated: after a choice the count differs. */
 static void put_root_count(const gw_completion *c)
 {
     gw_solution *s = c->solver->solution;

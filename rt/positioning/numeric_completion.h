@@ -1,6 +1,6 @@
 /*
- * Inside of the numeric completion: what numeric_completion.c, solution_components.c and
- * redundancy.c share. Any thread, RT safe; bounded by the solver's `work`.
+ * Private to the numeric completion: shared by numeric_completion.c, solution_components.c and
+ * redundancy.c. Any thread, RT safe; bounded by the solver's `work`.
  */
 #ifndef GW_POSITIONING_NUMERIC_COMPLETION_H
 #define GW_POSITIONING_NUMERIC_COMPLETION_H
@@ -40,7 +40,7 @@ typedef struct gw_completion {
 /* A solution component with freedoms. */
 typedef struct gw_solution_component {
     gw_submanifold set;
-    double top; /* how high a curve rises */
+    double top; /* largest label height on a curve */
     gw_pose
         nearest; /* of a curve, to the problem's pose; its seed is there, or beside a crossing */
 } gw_solution_component;
@@ -55,34 +55,37 @@ void gw_completion_begin(gw_completion *c, gw_solver *solver, const gw_solver_st
 double gw_completion_uniform(gw_completion *c, double low, double high);
 /* A random pose near the elements. */
 gw_pose gw_completion_random(gw_completion *c);
-/* The k-th pose to start from, near and far by turns, a known direction along. */
+/* The k-th start pose, alternately near and far, with a known direction satisfied. */
 gw_pose gw_completion_start(gw_completion *c, int k);
 
 /* Rows and Jacobian in metres, rotations times the size; `starts` as in
  * gw_rows_value_and_jacobian_from(). */
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double (*starts)[2], double *h,
                     double (*a)[6]);
-/* Levenberg and Marquardt's method from x down to the rows; returns the largest row's residual
- * relative to the problem's size. */
+/* Levenberg-Marquardt descent from x; returns the largest row's residual relative to the problem's
+ * size. */
 double gw_completion_descend(const gw_completion *c, gw_pose *x);
 
-/* One start, down to the rows: x becomes a pose of this leaf; false where it does not. */
+/* Descends from x to a pose of this leaf; false if it ends at none. */
 bool gw_completion_refine(gw_completion *c, gw_pose *x);
-/* The same from a random start: of one near free-form shapes their parameters decide the place. */
+/* The same from a random start; with free-form shapes their random parameters determine the start
+ * position. */
 bool gw_completion_refine_start(gw_completion *c, gw_pose *x);
 /* Adds a pose, unless it is a known isolated one. */
 bool gw_completion_add(gw_completion *c, const gw_pose *x);
-/* One start, down to the rows, where there are free-form shapes by way of their parameters; true
- * when it found a pose that was not known. */
+/* One start and its descent, with free-form shapes first with their parameters as unknowns; true if
+ * it found a new pose. */
 bool gw_completion_try(gw_completion *c, gw_pose x);
-/* All isolated poses by homotopy; behind a choice, with this leaf's share of the work. */
+/* All isolated poses by homotopy continuation; for a leaf after a choice, with its share of the
+ * work.
+ */
 gw_root_summary gw_completion_homotopy(gw_completion *c);
 
 /* ---- free_form_starts.c ---------------------------------------------------------------------- */
 
-/* From x's rotation to where all rows hold, with random parameters of the free-form shapes as
- * unknowns; the worst row left, relative to the size. Nothing, and 0, where there is no such shape,
- * or where they are too many. */
+/* Least squares from x's rotation and random parameters of the free-form shapes, which are further
+ * unknowns; returns the largest residual relative to the size. Without such shapes, or with too
+ * many, it does nothing and returns 0. */
 double gw_free_form_start(gw_completion *c, gw_pose *x);
 
 /* ---- solution_components.c ------------------------------------------------------------------- */

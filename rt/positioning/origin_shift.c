@@ -1,10 +1,10 @@
 /*
- * Problems whose elements are together far from the world's origin, as those of one part in the
- * coordinates of a site. They are solved in a world that is shifted to the elements, since
- * tolerances and the numeric completion are relative to how far elements are from the origin; then
- * the branches are moved back. No tolerance may be less than the rounding of the coordinates as
- * they were stated: elements for which it would be stay that far from the origin of the shifted
- * world. The metric measures between poses, so that it is the same. Any thread, RT safe.
+ * Problems whose elements are all far from the world's origin, such as one part in the coordinates
+ * of a site. They are solved in a world shifted to the elements, because tolerances and the numeric
+ * completion are relative to the elements' distance from the origin; the branches are then shifted
+ * back. No tolerance may be less than the rounding of the stated coordinates: if it would be, the
+ * shift leaves the elements far enough from the origin. The metric is invariant. Any thread, RT
+ * safe.
  */
 #include <float.h>
 
@@ -16,7 +16,7 @@
  */
 #define ROUNDING (4 * DBL_EPSILON)
 
-/* How far a constraint reaches from the body's origin, or by its value (m). */
+/* The larger of the distance of a constraint's element from the body's origin and its value (m). */
 static double reach_of(const gw_constraint *c)
 {
     double reach = gw_element_reach(&c->mobile);

@@ -1,21 +1,20 @@
 /*
- * Redundancy by its definition: a constraint follows from others when every branch that they leave
- * satisfies it. One pass, an exploration of a set of constraints, gives all the others that follow
- * from it. Any thread, RT safe; leaves without closed form are bounded by the solver's `work`.
+ * Redundancy by its definition: a constraint follows from others if every branch of these satisfies
+ * it. One pass, an exploration of a set of constraints, finds all others that follow from it. Any
+ * thread, RT safe; leaves without closed form are bounded by the solver's `work`.
  *
- * Forward, the sets that say all that the first i constraints say grow to one of a dozen or so;
- * backward, later ones first, that one is reduced until each is needed; and so are the reasons of
- * each of the others. So the work is a few dozen passes over few constraints, however many there
+ * Forward: a set equivalent to the first i constraints grows to a dozen or so. Backward, later ones
+ * first: the set is reduced until each constraint is needed, and likewise the set from which each
+ * of the others follows. The work is a few dozen passes over few constraints, however many there
  * are.
  *
  * Where all constraints meet transversally at a pose of the answer, none of them follows from
  * others, and there is nothing to explore.
  *
- * At a leaf without closed form, a constraint whose rows are linear combinations of the leaf's, in
- * the 17 coordinates of a pose, follows from it: that is a proof. One whose gradients are no
- * combinations of the leaf's at a pose of the answer does not. The others are tried: the leaf is
- * solved, and every pose of it must satisfy the constraint; where poses are isolated, all of them
- * must be known.
+ * At a leaf without closed form, a constraint follows, with proof, if its rows are linear
+ * combinations of the leaf's in the 17 coordinates of a pose. It does not follow if its gradients
+ * are not combinations of the leaf's at a pose of the solution. Otherwise the leaf is solved, and
+ * every pose of it must satisfy the constraint; if poses are isolated, all of them must be known.
  */
 #include <assert.h>
 #include <string.h>
@@ -28,8 +27,8 @@
 #define RANK       1e-6 /* pivots below this share of the largest are zero */
 #define TRIES      24   /* starts at a leaf */
 #define PLENTY     8    /* poses of a leaf with freedoms that decide */
-/* Sine from which on directions are clearly apart: those of what is tangent within the snap may be
- * off by the root of it, 2e-5. */
+/* Sine from which on directions are clearly different: at a tangency within the snap they are
+ * uncertain by its square root, 2e-5. */
 #define TRANSVERSAL 1e-3
 
 typedef struct passes {
@@ -115,8 +114,8 @@ static bool is_one_way(const gw_constraint *c, int row_count)
     return gw_constraint_kind_info_of(c->kind)->value == GW_ANGLE_VALUE && row_count > 1;
 }
 
-/* Those of `asked` that follow from a leaf without closed form. A pose of the answer to all
- * constraints shows at once which do not. */
+/* The subset of `asked` that follows from a leaf without closed form. The rank at a pose of the
+ * solution of all constraints excludes some at once. */
 static unsigned long dependent_on_leaf(gw_solver *solver, const gw_solver_state *leaf,
                                        const gw_solution *answer, unsigned long asked)
 {
@@ -297,7 +296,8 @@ static unsigned long transversal_constraints(const gw_solver *solver, const gw_p
     return needed;
 }
 
-/* Of two constraints neither follows where the answer has fewer freedoms than the other leaves. */
+/* True if neither of two constraints follows from the other: the solution has fewer freedoms than
+ * either alone leaves. */
 static bool plainly_needed(const gw_solver *solver, int dof)
 {
     const gw_problem *p = solver->problem;
@@ -339,9 +339,8 @@ static unsigned long reduce_to_needed(passes *all, unsigned long use, int one, u
     return use;
 }
 
-/* Constraints from which all the others follow, and of which none can be left out. One that follows
- * within the tolerance may leave others that do not follow from what it follows from: then all are
- * held against each reduction. */
+/* A minimal set of constraints from which all others follow. A constraint that follows only within
+ * the tolerance may be needed for others: then all constraints are tested for each reduction. */
 static unsigned long needed_constraints(passes *all)
 {
     unsigned long use = all->whole->use;

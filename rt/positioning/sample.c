@@ -13,7 +13,9 @@
 
 typedef unsigned long long random_state;
 
-/* Uniform by the turn's measure: phi and theta at will; all of SO(3) by sin(pitch) and angles. */
+/* Uniform rotations: phi and theta uniform; on all of SO(3) sin(pitch) and the other angles
+ * uniform.
+ */
 static void random_rotation(const gw_rotation_set *r, random_state *s, double *z)
 {
     for (int i = 0; i < r->dof; i++)
@@ -129,9 +131,9 @@ static gw_pose random_walk(const gw_submanifold *stated, double size, random_sta
     return x;
 }
 
-/* The exponential map of a random tangent: directions at will, lengths with which all orientations
- * are reached; a shorter one where the set ends before, or goes beyond three sizes. Where the seed
- * is singular, and none leads anywhere, a pose without parameters. */
+/* The exponential map of a random tangent: uniform directions, lengths that reach all orientations,
+ * shortened where the set ends earlier or exceeds three sizes. If the seed is singular and no
+ * tangent can be followed, a pose without parameters. */
 static gw_branch_point random_geodesic(const gw_submanifold *set, double size, random_state *s)
 {
     gw_branch_point x = {.pose = set->seed, .parameterised = true};
@@ -171,7 +173,7 @@ static bool draw_pose(const gw_submanifold *set, const double *about, double siz
     return gw_rows_over_surfaces(set->rows, set->row_count, x);
 }
 
-/* A sample of such a set, drawn again where it is none. */
+/* A sample of such a set, drawn again while it is invalid. */
 static gw_pose sample_factors(const gw_branch *branch, double size, random_state *s)
 {
     double about[6], z[6];
@@ -238,7 +240,7 @@ static bool step_near(const near_parameters *n, const double *from, double step,
                            : gw_submanifold_try_pose(n->set, z, x);
 }
 
-/* Draws are judged by a search of few cells: this is certain. */
+/* Exact check of a candidate; samples are compared by a search of few cells. */
 static bool is_nearer(gw_solver *solver, const gw_pose *x, double least)
 {
     const gw_problem *p = solver->problem;
@@ -283,8 +285,8 @@ bool gw_nearest_over_surfaces(gw_solver *solver, const gw_submanifold *set, gw_p
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-/* A branch's set, whose work on free-form shapes is taken from `work`; while it is solved for, from
- * the solver's. */
+/* A branch's set whose work on free-form shapes counts in *work; during a solution it counts in the
+ * solver's. */
 static gw_submanifold counted_set(const gw_branch *branch, long *work)
 {
     gw_submanifold set = branch->set;

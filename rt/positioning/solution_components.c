@@ -1,8 +1,8 @@
 /*
  * Solution components with freedoms, from the poses that the numeric completion found: the
- * dimension, the rows and the seed of each. Of one freedom: starts enough to reach every curve, and
- * each curve traced as a whole (../geometry/implicit_curve.h), so that it is one branch, whatever
- * it crosses on its way. Any thread, RT safe; bounded by the solver's `work`.
+ * dimension, the rows and the seed of each. For one freedom: enough starts to reach every curve,
+ * and a trace of each whole curve (../geometry/implicit_curve.h), so that it is one branch also
+ * through crossings with others. Any thread, RT safe; bounded by the solver's `work`.
  */
 #include <string.h>
 
@@ -107,8 +107,8 @@ static int independent_rows(const gw_completion *c, const gw_pose *x, gw_row *ro
     return n;
 }
 
-/* All rows, also dependent ones: those that are independent at one pose hold for other sets as
- * well. Where there are too many of them the independent ones go first. */
+/* All rows, also dependent ones: rows that are independent at one pose may be satisfied on other
+ * sets too. If there are too many rows, independent ones go first. */
 static void choose_rows(const gw_completion *c, const gw_pose *x, gw_submanifold *set)
 {
     int n = c->row_count <= GW_MAX_ROWS ? 0 : independent_rows(c, x, set->rows);
@@ -269,8 +269,8 @@ static gw_curve_trace_status trace_one_way(curve_record *t, gw_submanifold *set,
     return given_up ? GW_TRACE_CONTINUES : status;
 }
 
-/* A pose of the curve beside the nearest pose, clear of what crosses there, or of the end where it
- * is: on along the trace, or back. */
+/* A pose of the curve near the nearest pose, but clear of a crossing or an end there: further along
+ * the trace, or back. */
 static gw_pose clear_of_crossing(const gw_curve_minima *minima, const gw_pose *nearest, double size)
 {
     gw_curve_trace from = minima->place[0];

@@ -42,9 +42,9 @@ typedef struct gw_problem {
 typedef enum gw_status { GW_SOLVED, GW_STATUS_INCOMPATIBLE, GW_STATUS_UNHANDLED } gw_status;
 typedef enum gw_method { GW_CLOSED_FORM, GW_NUMERIC } gw_method;
 
-/* A choice among alternatives, made at one step: signs, senses, roots. The vector of choices, not
- * the order of the answer, names a branch: "b" and the choices as text, "b0" where there was but
- * one; poses found numerically are named by where they are. Stable while geometry moves. */
+/* A branch is named by its vector of choices among alternatives (signs, senses, roots), not by its
+ * order in the result: "b" and the choices as text, "b0" if there was no choice; poses found
+ * numerically are labelled by their position. Stable while the geometry moves. */
 typedef struct gw_branch {
     char id[16];
     gw_submanifold set;
@@ -76,8 +76,9 @@ typedef struct gw_conflict {
         const char *name; /* static */
         double value;
     } values[8];
-    const char *sentence; /* static: what it means to a person */
-    const char *apart[2]; /* static: what d_a and d_b lie between, to a person; or NULL */
+    const char *sentence; /* static: explanation for people */
+    const char *apart[2]; /* static: names, for people, of the elements that d_a and d_b are
+                             between; or NULL */
 } gw_conflict;
 
 /* One step of rewriting. */
@@ -109,30 +110,30 @@ typedef struct gw_solution {
     gw_branch branches[GW_MAX_BRANCHES]; /* nearest first; last, so that a copy may end early */
 } gw_solution;
 
-/* Checks what gw_solve() takes for granted: kinds that fit their elements, ranges, finite numbers,
- * unit vectors. GW_BAD_INPUT with where "/constraints/2/value" and the like. */
+/* Checks the preconditions of gw_solve(): kinds that fit their elements, ranges, finite numbers,
+ * unit vectors. GW_BAD_INPUT with `where` such as "/constraints/2/value". */
 bool gw_problem_check(const gw_problem *problem, gw_error *error);
 
-/* Solves a checked problem. The answer is in `solution`, whatever the status. */
+/* Solves a checked problem; the result is in `solution`, whatever the status. */
 void gw_solve(const gw_problem *problem, gw_solution *solution);
 
 /*
- * Solves again a problem that had `before` among its branches, its elements or values having moved
- * since: only that branch, by its id, nearest to problem->pose; where it has no closed form, by
- * continuity from there (one descent, no search). The id stays, also where gw_solve() would by now
- * name the poses by another side. Bounded (some microseconds; tens where the nearest pose of an
- * angle set is searched for, at singular poses 0.3 ms): RT safe, some 100 kB of stack. False where
- * that branch is no longer there (then `after` is untouched); `after` may be `before`.
+ * Solves a problem again whose elements or values have moved, for the branch `before` alone, by its
+ * id, nearest to problem->pose; without a closed form, by continuation from that pose (one descent,
+ * no search). The id is kept, also where gw_solve() would label the poses differently. Bounded
+ * (some microseconds; tens where the nearest pose of an angle set is searched for, 0.3 ms at
+ * singular poses): RT safe, some 100 kB of stack. False if the branch does not exist any more
+ * (`after` is then unchanged); `after` may be `before`.
  */
 bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after);
 
 /* The residual of one input constraint at a pose, the largest of its parts (m; angles times
- * length). The sense `either` takes the better of the two. For verification: independent of the
+ * length). For the sense `either` the smaller one of both. For verification: independent of the
  * solver's rows. */
 double gw_constraint_residual(const gw_constraint *constraint, const gw_pose *world_from_body,
                               double length);
-/* The same on the branch that a moving body may have followed: an offset from any part of a
- * surface, also where another part is closer. Takes long where it is not the closest. */
+/* The same for a branch that was followed by continuation: an offset from any part of a surface,
+ * also if another part is closer. Slow if it is not the closest part. */
 double gw_constraint_branch_residual(const gw_constraint *constraint,
                                      const gw_pose *world_from_body, double length);
 
@@ -147,7 +148,7 @@ typedef struct gw_branch_point {
  * unbounded directions within one `size` (m) of the nearest pose. */
 gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random);
 
-/* Up to GW_MAX_SAMPLED of them: a curve is traced once for all. */
+/* Up to GW_MAX_SAMPLED samples; a curve is traced only once. */
 void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
                        gw_branch_point *points);
 
@@ -159,21 +160,21 @@ bool gw_branch_pose(const gw_branch *branch, const double *parameters, gw_pose *
 /* The nearest pose with its parameters. */
 gw_branch_point gw_branch_nearest(const gw_branch *branch);
 
-/* The branch's pose nearest to any other one, and its distance (m): gw_submanifold_nearest() whose
- * work on free-form shapes is bounded as an answer's is. */
+/* The branch's pose nearest to a given pose, and its distance (m): gw_submanifold_nearest() with
+ * the bound of gw_solve() on the work on free-form shapes. */
 double gw_branch_nearest_to(const gw_branch *branch, const gw_pose *near, double length,
                             gw_pose *pose);
 
-/* gw_coordinate_curve_along() of a branch, with the same bound for the curves of all freedoms
- * together: one that has no more of its share ends there. */
+/* gw_coordinate_curve_along() of a branch; the same bound is shared equally by the curves of all
+ * freedoms, and a curve ends where its share is used up. */
 void gw_branch_curve(const gw_branch *branch, const gw_pose *from, int freedom, double length,
                      double step, int most, gw_coordinate_curve *curve);
 
 /* "3 freedoms: slides in the plane (2), turns about its normal (1)". `text` of `size` bytes. */
 void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size);
 
-/* A sentence for people out of a conflict, with `names` of the constraints (may be NULL: their
- * indices) and its numbers in mm and degrees. `text` of `size` bytes. */
+/* A sentence for people that describes a conflict, with `names` of the constraints (NULL: their
+ * indices) and values in mm and degrees. `text` of `size` bytes. */
 void gw_conflict_description(const gw_conflict *conflict, const char *const *names, char *text,
                              size_t size);
 

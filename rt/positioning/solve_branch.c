@@ -1,9 +1,9 @@
 /*
- * One branch solved again after its elements have moved. Its id leads the rules from choice to
- * choice; where the rules of the moved elements offer other choices than before (two branches that
- * touch, elements that have become parallel), its former pose does. A state without closed form is
- * continued from the former pose: down to the moved rows, with as many freedoms as there were. Any
- * thread, RT safe.
+ * One branch solved again after its elements have moved. Choices follow its id; where the rules for
+ * the moved elements have other choices than before (two branches that touch, elements that have
+ * become parallel), they follow its former pose. A state without closed form is continued by a
+ * descent from the former pose to the moved rows, with the same number of freedoms. Any thread, RT
+ * safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -97,7 +97,7 @@ gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state,
                                   &solver->tracked->before->nearest);
 }
 
-/* Loops that met may have parted again under other names: the pose chooses. */
+/* Chosen by the pose: loops that met may have separated again with exchanged signs. */
 int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations)
 {
     return gw_two_angles_loop(rotations, solver->tracked->before->nearest.q);
@@ -146,8 +146,8 @@ static void normal_equations_at(const void *context, const gw_pose *x, gw_normal
     }
 }
 
-/* From x down to the state's rows; false where that ends beside them. `at` is of the pose reached.
- */
+/* Descends from x to the state's rows; false if it ends at no root. `at`: the normal equations of
+ * the pose reached. */
 static bool descend_to_rows(const gw_solver_state *state, double size, gw_pose *x,
                             gw_normal_equations *at)
 {
@@ -207,7 +207,8 @@ static bool has_dimension(const gw_solver_state *state, double size, const gw_po
     return most == dof;
 }
 
-/* Adds the part of `row` that is normal to the kept ones, at x; false where that is nothing. */
+/* Adds the gradient of `row` at x, orthogonalised against the kept ones; false if it is
+ * dependent. */
 static bool is_independent(double size, const gw_row *row, const gw_pose *x, double (*kept)[6],
                            int n)
 {
@@ -333,8 +334,8 @@ static void track_stated(const gw_solver *solver, tracking *f)
     f->found = !state.capped && continue_numerically(solver, &state, f);
 }
 
-/* How far a pose of the branch may have moved (m): not much farther than its elements, which the
- * residual there measures; but where two branches touch, as the square root of that. */
+/* Bound of the motion of the branch's nearest pose (m): of the order of the elements' motion, which
+ * the residual at the former pose measures; near touching branches, of its square root. */
 static double reach_of(const gw_solver *solver, const gw_branch *before)
 {
     double off = gw_problem_residual(solver->problem, solver->use, solver->size, &before->nearest);

@@ -1,6 +1,6 @@
 /*
- * Inside of rt/positioning: the state that rules rewrite, the exploration of its branches, and what
- * the stages give one another. Notation of the constraints: fundamental.h.
+ * Private to rt/positioning: the state that rules rewrite, the exploration of its branches, and the
+ * interfaces of the stages. Notation of the constraints: fundamental.h.
  *
  * Of a pair of distances P, Q are the points on object a, and the surfaces on object b are points
  * (spheres), lines (cylinders) and planes; d_a, d_b are the distances on either object.
@@ -13,20 +13,20 @@
 #include "rt/positioning/fundamental.h"
 #include "rt/positioning/solve.h"
 
-/* Equalities that rules test are snapped within this, times the problem's size, or in radians. */
+/* Tolerance of equalities that rules test, times the problem's size, or in radians. */
 #define GW_SNAP 2e-10
-/* An angle this near 0 or pi is meant as along (rad): the arc cosine of a product that lacks a few
- * last digits of one lies some 1e-8 off, and cos(value) = a . b holds all the same. */
+/* An angle this near 0 or pi is taken as parallel (rad): the arc cosine of a product that differs
+ * from one by round-off is off by some 1e-8, with cos(value) = a . b still satisfied. */
 #define GW_SNAP_ALONG 6e-8
-/* No answer leaves with a residual above this, times the problem's size. */
+/* Largest residual of a returned branch, times the problem's size. */
 #define GW_VERIFIED 1e-9
 
 /* Bound of the numeric completion, in rows evaluated (six more each time): some 20 ms; and of all
  * work where there are free-form shapes: some 150 ms. */
 #define GW_MAX_WORK           400000
 #define GW_MAX_FREE_FORM_WORK 3000000
-/* Overdrawn at most by a descent that is under way where the work ends. On free-form shapes
- * searches leave as much to nearest poses of what they found, and to what follows from what. */
+/* Largest excess over the bound by a descent in progress when it is reached. On free-form shapes
+ * searches leave as much for nearest poses of the sets found, and for redundancy. */
 #define GW_OVERDRAFT 250000
 
 #define GW_MAX_DISTANCES    96 /* fundamental: one an input constraint, and derived ones */
@@ -35,15 +35,15 @@
 #define GW_MAX_ALTERNATIVES 8  /* alternatives of one rule: the rotations of three angles */
 #define GW_MAX_CHOICES      14 /* digits of a branch's id: its size less "b" and the terminator */
 
-/* All that is known on a branch: the fundamental constraints that are left, and the rotation. */
+/* State of a branch: the remaining fundamental constraints, and the rotation if known. */
 typedef struct gw_solver_state {
     int distance_count, angle_count, pair_count, open_sense_count;
     bool rotation_known;
     bool nearly_double; /* the rotation is a nearly double root: a conflict with it is no proof */
     bool capped;        /* a cap was reached: the list of constraints is not complete */
     double slack;       /* of its tangencies: over the size, or rad */
-    signed char loop;   /* of the two that two angles leave, 1 or -1; 0: none chosen */
-    const gw_rotation_set *loops; /* that its two angles leave; NULL: not known */
+    signed char loop;   /* chosen loop of rotations of its two angles, 1 or -1; 0: none */
+    const gw_rotation_set *loops; /* these loops; NULL: not known */
     gw_quat rotation;
     unsigned long rotation_from; /* bits of the input constraints that it stems from */
     unsigned long left_out; /* bits of constraints that others nearly imply: no rule uses them */
@@ -71,8 +71,8 @@ typedef struct gw_alternative {
 typedef struct gw_rule_result {
     enum { GW_RULE_NONE, GW_RULE_REWRITES, GW_RULE_CONFLICT, GW_RULE_NO_ROOT } outcome;
     const char *rule;
-    double excess;                    /* of a conflict: by so much, over the size or in rad */
-    double slack_length, slack_angle; /* m, rad: tangencies may be off by so much */
+    double excess;                    /* of a conflict: over the size, or in rad */
+    double slack_length, slack_angle; /* uncertainty of tangencies (m, rad) */
     bool keeps_pair;                  /* the pair stays, and is marked as done */
     int count;                        /* alternatives */
     gw_alternative alternatives[GW_MAX_ALTERNATIVES];
@@ -81,8 +81,8 @@ typedef struct gw_rule_result {
 typedef struct gw_solver gw_solver;
 typedef struct gw_contradictions gw_contradictions;
 
-/* The one branch that an exploration tracks: the labels of its id choose among alternatives, or its
- * former pose does. */
+/* The branch that an exploration tracks: alternatives are chosen by the labels of its id, or by its
+ * former pose. */
 typedef struct gw_tracked_branch {
     const gw_branch *before;
     bool by_pose;
@@ -102,14 +102,14 @@ struct gw_solver {
     void (*leaf)(gw_solver *solver, const gw_solver_state *state);
     void *context;
     gw_contradictions *contradictions; /* that end branches (conflict.c); NULL: not recorded */
-    long work;              /* left to the numeric completion: evaluations, times rows and six; and
-                               what is done on free-form shapes */
+    long work;              /* remaining work of the numeric completion, in rows evaluated, and on
+                               free-form shapes */
     bool stop;              /* set by a leaf: no further leaves wanted */
     bool stated_checked;    /* pairs of constraints as they are stated have no conflict */
     bool unproven;          /* a branch ended without a proof */
     bool leaf_not_verified; /* the closed form of the leaf at work is off the constraints */
-    bool may_end_early;     /* a branch ended by less than what its tangencies may be off by */
-    bool may_miss_poses;    /* it was one of a nearly double root: poses near it may be missing */
+    bool may_end_early;     /* a branch ended by less than the uncertainty of its tangencies */
+    bool may_miss_poses;    /* that of a nearly double root: poses near it may be missing */
     gw_conflict conflict;   /* of the fewest constraints found so far */
     gw_rule_result result;  /* of the rule at work */
 };
@@ -119,15 +119,16 @@ struct gw_solver {
 /* Adds the fundamental constraints of input constraint i with the sense given (same or opposite;
  * either: of a constraint without one). */
 void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sense sense);
-/* All constraints as they were stated, undivided. A sense that is open needs no choice: the rows of
- * parallels hold for both. */
+/* All constraints as stated, not decomposed. An open sense needs no choice: the rows of parallels
+ * are satisfied for either. */
 void gw_decompose_all(const gw_solver *solver, gw_solver_state *state);
 /* The rows of input constraint i alone; returns how many. */
 #define GW_CONSTRAINT_ROWS 5
 int gw_constraint_rows(const gw_solver *solver, int i, gw_row *rows);
-/* Independent rows of a constraint at a generic pose: the freedoms that it takes away alone. */
+/* Independent rows of a constraint at a generic pose: the number of freedoms that it removes alone.
+ */
 int gw_constraint_codimension(const gw_constraint *constraint);
-/* The sense that the rotations known so far leave to constraint i; GW_EITHER when open. */
+/* The sense of constraint i that the rotations known so far allow; GW_EITHER if both. */
 gw_sense gw_implied_sense(const gw_solver *solver, const gw_solver_state *state, int i);
 /* u . f = cos(angle), brought to angles below pi and snapped at 0 and pi. */
 gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from);
@@ -140,9 +141,8 @@ void gw_solver_init(gw_solver *solver, const gw_problem *problem,
 void gw_solver_explore(gw_solver *solver);
 /* How far an element is from its frame's origin (m); a free-form shape with its whole extent. */
 double gw_element_reach(const gw_element *element);
-/* True where two constraints as they are stated contradict one another, with the conflict:
- * rewriting may lose that, a circle reaching less far than the line and the plane that it becomes.
- */
+/* True if two constraints as stated contradict each other, with the conflict recorded: rewriting
+ * may lose it, because it replaces a circle by an unbounded line and plane. */
 bool gw_stated_conflict(gw_solver *solver);
 
 /* An empty state: no constraints, the rotation unknown. */
@@ -150,19 +150,19 @@ void gw_solver_state_init(gw_solver_state *state);
 void gw_add_distance(gw_solver_state *state, const gw_distance_constraint *distance);
 void gw_add_angle(gw_solver_state *state, const gw_angle_constraint *angle);
 
-/* ---- what rules fill solver->result with ----------------------------------------------------- */
+/* ---- functions by which rules set solver->result --------------------------------------------- */
 
-/* One more alternative. */
+/* Adds an alternative. */
 gw_alternative *gw_add_alternative(gw_solver *solver, const char *rule);
-/* One more distance of an alternative, on the sides of `like`. */
+/* Adds a distance to an alternative, on the sides of `like`. */
 void gw_put_distance(gw_alternative *alternative, const gw_distance_constraint *like,
                      gw_element_kind surface, gw_vec3 a, gw_vec3 b, gw_vec3 d, double p);
 /* Keeps a distance as it is. */
 void gw_keep_distance(gw_alternative *alternative, const gw_distance_constraint *distance);
-/* Angle between a's vector u and b's vector w, whichever of them the body is. */
+/* Adds the angle between a's vector u and b's vector w, with the sides of `like`. */
 void gw_put_angle(gw_alternative *alternative, const gw_distance_constraint *like, gw_vec3 u,
                   gw_vec3 w, double angle);
-/* One more alternative: this rotation. */
+/* Adds the alternative of a known rotation. */
 void gw_add_rotation(gw_solver *solver, const char *rule, gw_quat rotation);
 
 /* An inequality that fails, for gw_conflict: all static text. */
@@ -171,17 +171,17 @@ typedef struct gw_inequality {
     const char *apart[2];
 } gw_inequality;
 
-/* A conflict: of the input constraints that either side stems from, by how much (over the size, or
- * in rad), and the inequality; then its values. */
+/* Records a conflict: the input constraints from which either side stems, the excess (over the
+ * size, or in rad) and the inequality; then its values. */
 void gw_add_conflict(gw_solver *solver, unsigned long first, unsigned long second, double excess,
                      const gw_inequality *fails);
 void gw_add_conflict_value(gw_solver *solver, const char *name, double value);
 /* d_a, d_b, p, q of a pair. */
 void gw_add_conflict_distances(gw_solver *solver, double d_a, double d_b, double p, double q);
 
-/* Refuses a pair of distances whose inequality fails by `excess` (m), if that is more than the
- * snap: with the first sentence of two points on a, with the second where they are one (d_a = 0).
- * True where it is refused. */
+/* Records a conflict of a pair of distances whose inequality fails by `excess` (m), if that is more
+ * than the snap: fails[0] for two points on a, fails[1] if they coincide (d_a = 0). True if it was
+ * recorded. */
 bool gw_refuse_pair(gw_solver *solver, const struct gw_distance_constraint *x,
                     const struct gw_distance_constraint *y, double excess, double d_a, double d_b,
                     double q, const gw_inequality fails[2]);
@@ -192,8 +192,9 @@ void gw_put_angles_with_axis(gw_solver *solver, const char *rule,
                              const struct gw_distance_constraint *x, gw_vec3 u, gw_vec3 l, double q,
                              double d_a);
 
-/* Surfaces that are tangent within the snap may be off by the root of it: distances by the leg of a
- * circle of that radius, directions of that arm by a turn (0: none). `gain` multiplies the snap. */
+/* Uncertainty of surfaces that are tangent within the snap, of the order of its square root:
+ * lengths by the leg of a circle of that radius, directions by a rotation of that arm (0: none).
+ * `gain` multiplies the snap. */
 static inline void gw_tangency_slack(gw_solver *solver, double radius, double arm, double gain)
 {
     gw_rule_result *r = &solver->result;
@@ -294,18 +295,18 @@ double gw_constraint_residual_counted(const gw_constraint *constraint, const gw_
 /* The largest residual of the constraints in `use` at a pose, over the problem's size. */
 double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
                            const gw_pose *x);
-/* The pose of a set that comes nearest to the problem's, of those where no other part of a surface
- * that is offset is nearer than it is to be: the best of some draws, then of random steps from
- * there. `nearest`: in, that of the whole set; out. False: none was found. */
+/* The pose of a set nearest to the problem's, among those where no other part of an offset surface
+ * is nearer than the offset: the best of some random samples, then of random steps from there.
+ * `nearest`: in, that of the whole set; out, this one. False if none was found. */
 bool gw_nearest_over_surfaces(gw_solver *solver, const gw_submanifold *set, gw_pose *nearest);
 
 /* True where a constraint is on a free-form curve or surface. */
 bool gw_has_free_form(const gw_problem *problem);
 /* The bound of the work of an answer to a problem. */
 long gw_work_limit(const gw_problem *problem);
-/* The residual of what the solver uses; searches for closest points are counted as work. */
+/* The residual of the constraints that the solver uses; closest-point searches count as work. */
 double gw_solver_residual(gw_solver *solver, const gw_pose *x);
-/* Those of `asked` that a pose satisfies. */
+/* The subset of `asked` that a pose satisfies. */
 unsigned long gw_satisfied_constraints(gw_solver *solver, const gw_pose *x, unsigned long asked);
 /* Poses of a closed form at generic parameters; returns how many. */
 int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2]);
@@ -316,8 +317,8 @@ bool gw_verified(const gw_solver *solver, const gw_submanifold *set, long *work)
 /* ---- solve.c, numeric_completion.c ----------------------------------------------------------- */
 
 /* Adds a branch to the solution, unless it is there already. `name`: distinguishes it from others
- * of the same state, at most two characters. `known`: a curve's nearest pose; of other sets it is
- * computed. */
+ * of the same state, at most two characters. `known`: a curve's nearest pose; NULL for other sets,
+ * whose nearest pose is computed. */
 void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *name,
                    const gw_submanifold *set, const gw_pose *known);
 
@@ -333,35 +334,35 @@ int gw_count_roots(gw_solver *solver, const gw_solver_state *state);
 
 /* ---- branch_label.c -------------------------------------------------------------------------- */
 
-/* Where a pose is, relative to fixed generic directions: it changes with the pose only. */
+/* Label of a pose by its position relative to fixed generic directions: a function of the pose. */
 typedef struct gw_branch_label {
     int side; /* one of 8 cells of rotations, 16 of poses */
     double height;
 } gw_branch_label;
 
 gw_branch_label gw_pose_label(const gw_solver *solver, const gw_pose *x);
-/* Labels the result's rotations by where they are. */
+/* Labels the result's rotations by their position. */
 void gw_label_rotations(gw_solver *solver);
 /* "b", the choices of the state, and the name of a numeric set. */
 void gw_write_branch_id(const gw_solver_state *state, const char *name, char id[16]);
-/* Appends a colon and a digit to the ids that are not one branch's alone. */
+/* Appends a colon and a digit to ids that several branches share. */
 void gw_make_ids_unique(const gw_solver *solver, gw_solution *solution);
 
 /* ---- conflict.c ------------------------------------------------------------------------------ */
 
-/* How certain an inequality is that fails on every branch of an exploration. */
+/* Certainty of the failed inequalities, one on every branch of an exploration. */
 typedef enum gw_conflict_certainty {
-    GW_CONFLICT_UNCERTAIN, /* some fails by no more than it is uncertain */
-    GW_CONFLICT_CERTAIN,   /* all fail by more than the snap, and than they are uncertain */
+    GW_CONFLICT_UNCERTAIN, /* one fails by no more than its uncertainty */
+    GW_CONFLICT_CERTAIN,   /* all fail by more than the snap and their uncertainty */
     GW_CONFLICT_BY_FAR     /* and by much more */
 } gw_conflict_certainty;
 
-/* Makes the solver's conflict name constraints that have no pose together, none without need where
- * that is certain by far. */
+/* Sets the solver's conflict to constraints that have no common pose; a minimal set of them if the
+ * conflict is certain by far. */
 gw_conflict_certainty gw_minimal_conflict(gw_solver *solver);
 
-/* For combine.c during the perturbation test: a branch ended by the result's conflict; moves what
- * the result puts by its slack. */
+/* For combine.c during the perturbation test: records that a branch ended by the result's conflict;
+ * perturbs the result's alternatives by their slack. */
 void gw_record_contradiction(gw_solver *solver);
 void gw_perturb_alternatives(gw_solver *solver);
 
@@ -369,9 +370,8 @@ void gw_perturb_alternatives(gw_solver *solver);
 
 /* Which alternative of the result the branch takes. */
 int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state);
-/* Of the result's rotations, keeps the one that the branch has turned on to; none where all are
- * farther than that. Labels of rotations are by their place, so that they change as the world
- * turns. */
+/* Keeps the result's rotation that continues the tracked branch; none if all are too far. Labels do
+ * not identify it, because they depend on the position, which changes as the world rotates. */
 void gw_keep_tracked_rotation(gw_solver *solver, const gw_solver_state *state);
 /* The sense that it has chosen of constraint i. */
 gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state, int i);
@@ -382,8 +382,8 @@ int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations);
 /* ---- origin_shift.c ----------------------------------------------------------------------------
  */
 
-/* The mean of the fixed elements, where it is far from the world's origin beside how far elements
- * are from it or from the body's origin; else false. */
+/* The mean of the fixed elements, if it is far from the world's origin relative to the elements'
+ * distances from it and from the body's origin; else false. */
 bool gw_origin_shift(const gw_problem *problem, gw_vec3 *shift);
 /* The problem in a world whose origin is there; `constraints` holds as many as the problem has. */
 void gw_shift_problem(const gw_problem *problem, gw_vec3 shift, gw_constraint *constraints,

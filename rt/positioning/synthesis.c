@@ -70,8 +70,8 @@ static int free_form_rows(const gw_distance_constraint *x, gw_vec3 m, gw_vec3 f,
     return n + 2;
 }
 
-/* A distance of rounding is none: spheres and cylinders of that radius have no tangent planes that
- * motion could follow. */
+/* A distance of the order of rounding counts as zero: a sphere or cylinder of such a radius has no
+ * tangent plane that a motion could follow. */
 #define NO_DISTANCE 1e-12 /* m */
 
 int gw_distance_rows(const gw_distance_constraint *x, gw_row *rows)

@@ -83,7 +83,7 @@ static bool check_offset(const gw_constraint *c, const gw_pose *pose, int i, gw_
     return fail_at(error, i, "value", message);
 }
 
-/* Nothing can follow a tangent, a normal or an offset that turns all at once. */
+/* Tangents, normals and offsets require a smooth shape: a kink cannot be followed. */
 static bool check_smooth(const gw_constraint *c, int i, gw_error *error)
 {
     char message[300], parameter;
@@ -133,8 +133,8 @@ bool gw_problem_check(const gw_problem *p, gw_error *error)
 
 /* ---- residuals ------------------------------------------------------------------------------- */
 
-/* Rounding of coordinates that far from the origin, and of the displacement from the present pose,
- * is no residual. */
+/* The largest residual over the size, less the rounding of coordinates at their distance from the
+ * origin and of the displacement from the present pose. */
 static double residual_of(const gw_problem *problem, unsigned long use, double size,
                           const gw_pose *x, long *work)
 {
@@ -300,7 +300,7 @@ static gw_vec3 generic_place(const gw_locus *l, double size, int k, int at)
     return gw_mul_add(gw_mul_add(gw_mul_add(l->origin, x.x, l->e1), x.y, l->e2), x.z, l->e3);
 }
 
-/* Of a set whose rotation follows the shape. */
+/* A pose of a set whose rotation follows the shape. */
 static gw_pose pose_along_shape(const gw_submanifold *set, int k)
 {
     double z[6] = {generic[k][0]};
