@@ -1,8 +1,8 @@
 /*
  * Sets whose rotation is of the kind normal: an axis along the normal of a free-form surface, its
- * point at an offset from it, the turn about it free, three freedoms: phi, u, v; and of the kind
- * tangent: an axis along the tangent of a free-form curve, its point on it, two freedoms: phi, s.
- * Inside of rt/geometry. Any thread, RT safe.
+ * point at an offset from the surface, the rotation about it free, three freedoms: phi, u, v; and
+ * of the kind tangent: an axis along the tangent of a free-form curve, its point on the curve, two
+ * freedoms: phi, s. Private to rt/geometry. Any thread, RT safe.
  *
  * The side with the axis has it as a point s and a direction d (unit), the side with the shape as
  * S(u, v) or C(s) in the frame of the locus. With A the rotation that takes the axis's side to that
@@ -31,18 +31,18 @@ gw_pose gw_along_normal_pose(const gw_submanifold *set, const double *z);
 void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, double *z);
 
 /* The pose of the set nearest to `near`, edges and ends of the shape included, and its distance
- * (m): descents from the shape's point closest to s and, where that is no close pose, from the best
- * of a grid over the whole set. */
+ * (m): a descent from the shape's point closest to s and, if the result is not close, from the best
+ * points of a grid over the whole set. */
 double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                                gw_pose *nearest);
 
-/* The bounds of parameter k for charts, and for nearest poses. Where an edge is a point but no
- * pole, as at the corner of a patch or the apex of a cone, they end a little before it: there is no
- * normal. */
+/* The bounds of parameter k for charts and for nearest poses. They end a little before an edge that
+ * is one point but not a pole (the corner of a patch, the apex of a cone), where there is no
+ * normal.
+ */
 void gw_chart_bounds(const gw_nurbs *nurbs, int k, double *low, double *high);
 
-/* Centres the coordinates of a free-form locus, whose set the chart has, at its parameters
- * (chart.c). */
+/* Centres the chart's coordinates of a free-form locus at these parameters (chart.c). */
 void gw_chart_centre_at(gw_chart *chart, const double parameter[2]);
 
 /* The parts of gw_chart_at(), gw_chart_velocity() and gw_chart_eval() for such a set, with z =

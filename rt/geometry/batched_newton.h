@@ -1,7 +1,7 @@
 /*
- * Descents to poses nearest to a given one, of sets whose locus shifts while the body rotates, and
- * of two angles: f = |d|^2 + (L theta)^2 over the rotational factor. Inside of rt/geometry. Any
- * thread, RT safe.
+ * Descents to poses nearest to a given one, for sets whose locus shifts while the body rotates, and
+ * for two angles: minimises f = |d|^2 + (L theta)^2 over the rotational factor. Private to
+ * rt/geometry. Any thread, RT safe.
  */
 #ifndef GW_GEOMETRY_BATCHED_NEWTON_H
 #define GW_GEOMETRY_BATCHED_NEWTON_H
@@ -27,8 +27,8 @@ typedef struct gw_batched_newton {
 void gw_batched_newton_init(gw_batched_newton *s, const gw_submanifold *set, const gw_pose *near,
                             double length);
 
-/* Of a curved locus: d less the point of the locus nearest to it, in the axes of e; n, the lower
- * triangle of the derivative of that by d. */
+/* For a curved locus: d becomes d less its nearest point of the locus, in the axes of e; n: the
+ * lower triangle of the derivative of the result by d. */
 void gw_batched_newton_subtract_nearest(const gw_batched_newton *s, gw_lanes d[3], gw_lanes n[6]);
 
 /* Half of f at unit quaternions. */
@@ -40,8 +40,8 @@ typedef struct gw_batched_newton_best {
     double f;
 } gw_batched_newton_best;
 
-/* Descends from each of the starts, one at least, which are on the factor; to a local minimum, or
- * until it is sure to end above the best one or in the same. */
+/* Descends from each of the starts (at least one, on the factor) to a local minimum; a descent ends
+ * early if it is certain to end above the best one or in the same minimum. */
 void gw_batched_newton_descend(const gw_batched_newton *s, const gw_quat *starts, int count,
                                gw_batched_newton_best *best);
 

@@ -10,9 +10,9 @@
 #define GW_MAX_CONVEX_PIECES 128 /* of a mesh, at most */
 
 /*
- * Fills `pieces` with convex meshes that together are the mesh, with one reference each; returns
- * their number. 0 where the mesh is open, where more than GW_MAX_CONVEX_PIECES or too many
- * triangles make it up (round holes do), or memory is short.
+ * Fills `pieces` with convex meshes whose union is the mesh, with one reference each; returns their
+ * number. 0 if the mesh is open, if it needs more than GW_MAX_CONVEX_PIECES or too many triangles
+ * (as with round holes), or if memory is exhausted.
  */
 int gw_mesh_convex_decomposition(const gw_mesh *mesh, gw_mesh *pieces[GW_MAX_CONVEX_PIECES]);
 

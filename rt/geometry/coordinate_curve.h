@@ -18,8 +18,8 @@ typedef struct gw_coordinate_curve {
 
 /*
  * The path of a freedom (0 .. dof - 1, in the order of the parameters) through a pose on the set,
- * at most `most` poses to each side, `step` (m) apart by gw_pose_distance(.., length). It ends
- * where the range of the parameter does, or where the set ends.
+ * at most `most` poses to each side, `step` (m) apart by gw_pose_distance(.., length). It ends at
+ * the end of the parameter's range, or of the set.
  */
 void gw_coordinate_curve_along(const gw_submanifold *set, const gw_pose *from, int freedom,
                                double length, double step, int most, gw_coordinate_curve *path);

@@ -1,6 +1,6 @@
 /*
- * Points, lines, planes, curves and surfaces: what constraints are stated between. Any thread, RT
- * safe.
+ * Elements: points, lines, planes, curves and surfaces, between which constraints are stated. Any
+ * thread, RT safe.
  */
 #ifndef GW_GEOMETRY_ELEMENT_H
 #define GW_GEOMETRY_ELEMENT_H
@@ -33,7 +33,7 @@ typedef struct gw_element {
     const gw_nurbs *nurbs; /* NULL but for curves and surfaces */
 } gw_element;
 
-/* The same element in the frame that `a_from_b` maps to. */
+/* The element b, given in frame b, in frame a. */
 static inline gw_element gw_element_moved(const gw_pose *a_from_b, const gw_element *b)
 {
     gw_element a = {.kind = b->kind, .p = gw_pose_point(a_from_b, b->p)};

@@ -1,5 +1,5 @@
 /*
- * Features that a solid has by its shape: faces, edges, corners, axes, centres, symmetry planes.
+ * Features derived from a solid's shape: faces, edges, corners, axes, centres, symmetry planes.
  *
  *   box       +x .. -z (faces, normals outward), +x+y .. (edges along the free axis), +x+y+z ..
  *             (corners), mid-x .. (symmetry planes, normal +x ..), axis-x .., center

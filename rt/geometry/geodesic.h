@@ -21,18 +21,19 @@ typedef struct gw_geodesic {
 gw_geodesic gw_geodesic_from(gw_submanifold *set, const gw_pose *pose, const double direction[6],
                              double length);
 
-/* On by `step` (m): to the closest pose of the rows, in shorter steps where the set bends. False
- * where the set ends or is singular before that: then it is where it was. */
+/* Advances by `step` (m), projecting onto the rows, in shorter steps where the set bends. False if
+ * the set ends or is singular before that: the geodesic is then unchanged. */
 bool gw_geodesic_step(gw_geodesic *geodesic, double step);
 
-/* The unit of the exponential map (m): the reach of a general set's rows from the body's origin and
- * from the elements that they are about; 1 where there is none. Rotations are weighed with it. */
+/* The unit of the exponential map (m), by which rotations are weighted: the largest of the rows'
+ * values and of the distances of their points from the body's origin and from their elements at the
+ * seed; 1 if that is zero. */
 double gw_exponential_map_unit(const gw_submanifold *set);
 
 /*
- * Exponential map: the end of the geodesic from the seed whose first tangent and length are z (dof
- * values, m), in the basis of gw_submanifold_tangent() there with the unit above. False where there
- * is no such pose of the set; `pose` is then where the path ends.
+ * Exponential map: the end of the geodesic from the seed whose initial tangent and length are z
+ * (dof values, m), in the basis of gw_submanifold_tangent() there with the unit above. False if the
+ * path leaves the set earlier; `pose` is then the end of the path.
  */
 bool gw_exponential_map(const gw_submanifold *set, const double *z, gw_pose *pose);
 

@@ -18,8 +18,8 @@ typedef struct gw_curve_trace {
     double tangent[6];   /* [v / unit; w] */
     double curvature[6]; /* change of the tangent by arc length, over the last step */
     double step, came;   /* the next step, and the last one */
-    double clear;        /* conditioning of the tangent: falls to zero at a crossing */
-    double least;        /* below it, the point counts as a crossing */
+    double clear;        /* conditioning of the tangent: zero at a crossing */
+    double least;        /* value of `clear` below which the point counts as a crossing */
     bool away;           /* it has left the neighbourhood of its seed */
     bool off_surface;    /* the last attempt ended where an offset has no surface below */
     int tries;           /* failed attempts of the last step */
@@ -39,11 +39,11 @@ bool gw_implicit_curve_is_regular(const gw_submanifold *set, double size, const 
 /* A trace from the set's seed, a regular point, in one direction or (backward) the other. */
 gw_curve_trace gw_curve_trace_from_seed(gw_submanifold *set, double size, bool backward);
 
-/* One step: predicted along tangent and curvature, corrected onto the rows; short in tight curves,
- * straight on where it crosses another. */
+/* One step: predicted by tangent and curvature, corrected onto the rows; shorter at high curvature,
+ * straight on through a crossing with another curve. */
 gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace);
 
-/* Goes the other way from here. */
+/* Reverses the direction of the trace. */
 void gw_curve_trace_turn_back(gw_curve_trace *trace);
 
 /* True where the pose is on the traced curve, within half a step of the present point. */
@@ -65,16 +65,16 @@ typedef struct gw_curve_walk {
 /* From the seed, along gw_submanifold_tangent() there or (backward) against it; free-form rows of
  * the set are followed. */
 gw_curve_walk gw_curve_walk_from_seed(gw_submanifold *set, bool backward);
-/* False where the curve does not go on. A closed one goes round again. */
+/* One step; false if the curve does not continue. On a closed curve it continues past the seed. */
 bool gw_curve_walk_step(gw_curve_walk *walk);
 
-/* The pose at a length s from the seed, negative ones backward (m). False where the curve ends
- * before, goes farther away than it is followed, or is none of the set there; `pose` is then the
+/* The pose at arc length s from the seed (m; negative: backward). False if the curve ends earlier,
+ * leaves the range in which it is followed, or is not part of the set there; `pose` is then the
  * last one. */
 bool gw_implicit_curve_pose(const gw_submanifold *set, double s, gw_pose *pose);
 
-/* The inverse: the length at which the curve comes to a pose, the nearer way. False where it does
- * not come there. */
+/* The inverse: the arc length at which the curve passes a pose, the shorter way. False if the curve
+ * does not pass it. */
 bool gw_implicit_curve_length(const gw_submanifold *set, const gw_pose *pose, double *s);
 
 /* ---- the nearest pose ----------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * Loci of one point: from parameters to the point, back, and the nearest point. Inside of
+ * Loci of one point: the point at parameters, the inverse, and the nearest point. Private to
  * rt/geometry. Any thread, RT safe.
  */
 #ifndef GW_GEOMETRY_LOCUS_H
@@ -16,7 +16,7 @@ void gw_locus_parameters(const gw_locus *locus, gw_vec3 point, double *z);
 /* The parameters of the point of a free-form locus nearest to a point. */
 void gw_locus_closest_parameters(const gw_locus *locus, gw_vec3 point, double parameters[2]);
 
-/* The point of the locus nearest to `point`; where many are, one of them. */
+/* The point of the locus nearest to `point`; if it is not unique, one of them. */
 gw_vec3 gw_locus_nearest(const gw_locus *locus, gw_vec3 point);
 
 /* Tangent directions dP/dz (unit, mutually perpendicular) at a point on the locus; returns their
@@ -33,9 +33,9 @@ double gw_locus_nearest_derivative(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
 /* The dimension of a locus of this kind; -1 for a general one. */
 int gw_locus_dof(gw_locus_kind kind);
 
-/* Where the origin of the locus is beside locus.origin while the body has the rotation q; its rate
- * with the angular velocity w (world axes), and its acceleration with w and w_dot. All of them in
- * the frame of the locus (relational-positioning eqs. 11 to 14). */
+/* Displacement of the locus's origin from locus.origin at the body's rotation q; its rate at the
+ * angular velocity w (world axes), and its acceleration at w and w_dot. All of them in the frame of
+ * the locus (relational-positioning eqs. 11 to 14). */
 gw_vec3 gw_shift_at(const gw_translation_set *t, gw_quat q);
 gw_vec3 gw_shift_rate(const gw_translation_set *t, gw_quat q, gw_vec3 w);
 gw_vec3 gw_shift_acceleration(const gw_translation_set *t, gw_quat q, gw_vec3 w, gw_vec3 w_dot);
@@ -63,7 +63,7 @@ double gw_circle_distance_minimum(const gw_circle_distance *circle);
 
 /* gw_submanifold_nearest() of a set whose locus shifts, or of two angles: a coarse search over the
  * rotational factor, then Newton's method. q1: the rotation of the factor nearest to the wanted
- * one; not used of two angles. */
+ * one; not used for two angles. */
 double gw_submanifold_nearest_multistart(const gw_submanifold *set, const gw_pose *near,
                                          double length, gw_quat q1, gw_pose *nearest);
 

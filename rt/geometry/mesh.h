@@ -1,6 +1,6 @@
 /*
- * Solids given by triangles: checked once, then shared and never changed. Their mass, bounds and
- * convex hulls. Any thread; not for use inside a tick.
+ * Triangle meshes: checked at creation, then shared and immutable; their mass, bounds and convex
+ * hulls. Any thread; not for use inside a tick.
  */
 #ifndef GW_GEOMETRY_MESH_H
 #define GW_GEOMETRY_MESH_H
@@ -11,9 +11,9 @@
 #include "rt/geometry/shape.h"
 
 struct gw_mesh {
-    char file[GW_MAX_ID + 1]; /* the name that scenes know it by */
+    char file[GW_MAX_ID + 1]; /* its name in scenes */
     bool convex;              /* its own hull */
-    bool closed;              /* each edge is met once in either direction: it has an inside */
+    bool closed;              /* each edge occurs once in either direction: it has an inside */
     int vertex_count, triangle_count;
     gw_vec3 *vertices;
     int (*triangles)[3]; /* corners counter-clockwise from outside */
@@ -35,27 +35,27 @@ typedef struct gw_mesh_def {
 } gw_mesh_def;
 
 /*
- * A mesh with one reference. Vertices in the same place become one, triangles without area go, a
- * mesh that is inside out is turned. NULL with an error (GW_BAD_INPUT, GW_TOO_LARGE) where indices
- * are out of range, numbers are not finite, or nothing is left. One that is open has no mass: only
- * its hull is a solid.
+ * A mesh with one reference. Coincident vertices are merged, triangles without area removed, a mesh
+ * that is inside out reversed. NULL with an error (GW_BAD_INPUT, GW_TOO_LARGE) if indices are out
+ * of range, numbers are not finite, or no triangle is left. An open mesh has no mass: only its hull
+ * is a solid.
  */
 gw_mesh *gw_mesh_create(const gw_mesh_def *def, gw_error *error);
 
-/* The convex hull of its vertices, with one reference; NULL with an error where they lie in a
- * plane, or GW_TOO_LARGE beyond GW_MAX_HULL corners. */
+/* The convex hull of its vertices, with one reference; NULL with an error if they are coplanar, or
+ * with GW_TOO_LARGE beyond GW_MAX_HULL corners. */
 gw_mesh *gw_mesh_hull(const gw_mesh *mesh, gw_error *error);
 
 gw_mesh *gw_mesh_get(gw_mesh *mesh); /* one more reference */
 void gw_mesh_put(gw_mesh *mesh);     /* one less; NULL is fine */
 
-/* Corners and triangles (counter-clockwise from outside) of the hull of `count` points, by index:
- * at most 2 `room` - 4 triangles for `room` corners. Returns how many triangles, 0 where the
- * points lie in a plane, -1 where there are more corners, or memory is short. */
+/* Triangles (counter-clockwise from outside, by index) of the convex hull of `count` points with at
+ * most `room` corners: at most 2 `room` - 4 triangles. Returns their number; 0 if the points are
+ * coplanar, -1 if there are more corners or memory is exhausted. */
 int gw_convex_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3]);
 
-/* The three edges of each triangle, those with the same corners next to one another; to be freed
- * with free(). NULL: memory was short. */
+/* The three edges of each triangle, sorted so that equal ones are adjacent; to be freed with
+ * free(). NULL: memory is exhausted. */
 gw_mesh_edge *gw_mesh_sorted_edges(const gw_mesh *mesh);
 bool gw_mesh_same_edge(const gw_mesh_edge *a, const gw_mesh_edge *b);
 

@@ -8,8 +8,8 @@
  *
  * (surface-constraints eq. 1). A curve is kept as a surface of degree 0 with one control point
  * along v, so that both share all code; its v is 0 and derivatives by v vanish. Shapes are checked
- * once, then shared and never changed. Creation and refinement allocate; evaluation does not: any
- * thread, RT safe.
+ * at creation, then shared and immutable. Creation and refinement allocate; evaluation does not:
+ * any thread, RT safe.
  */
 #ifndef GW_GEOMETRY_NURBS_H
 #define GW_GEOMETRY_NURBS_H
@@ -27,7 +27,7 @@ typedef struct gw_nurbs_direction {
     int degree;          /* 0 along a curve's v */
     int count;           /* control points */
     double low, high;    /* the domain */
-    bool trimmed;        /* to less than the knots give */
+    bool trimmed;        /* to a part of the knots' domain */
     bool closed;         /* the ends meet, and parameters wrap around: low and high are one */
     double *knots;       /* count + degree + 1 */
     double *reciprocals; /* 1 / (knots[j + d] - knots[j]), row d - 1 of count + degree + 1; 0 where
@@ -79,9 +79,9 @@ typedef struct gw_nurbs_def {
  * GW_FAILED.
  *
  * Knots are clamped (the first and last degree + 1 are equal) or periodic (the spacing of the last
- * 2 degree + 1 repeats that of the first). Where the points of periodic knots repeat too, the last
- * `degree` being the first, the direction is closed; so is a clamped one whose ends meet. One that
- * is trimmed is not: it ends at its trims, within the shape that the knots give.
+ * 2 degree + 1 repeats that of the first). A direction is closed if its knots are periodic and its
+ * last `degree` control points equal the first ones, or if it is clamped and its ends meet. A
+ * trimmed direction is not closed: it ends at its trims.
  */
 gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error);
 gw_nurbs *gw_nurbs_get(gw_nurbs *nurbs); /* one more reference */
@@ -110,11 +110,10 @@ void gw_nurbs_evaluate(const gw_nurbs *nurbs, const double parameter[2], int ord
                        gw_nurbs_span *span, gw_nurbs_point *point);
 
 /*
- * A view on a shape, which shares everything with it and must not outlive it: evaluation takes the
- * polynomials of a part of the parameters, low <= u < high, which go on beyond its ends, so that
- * derivatives at kinks and bends are those of one side. Bounds may be infinite; a part of a closed
- * direction begins within the domain, and is no longer than that. Searches over the whole shape
- * take the shape itself.
+ * A view of a shape, which shares all its memory and must not outlive it: evaluation uses the
+ * polynomials of a part of the parameters, low <= u < high, extended beyond its ends, so that
+ * derivatives at kinks and bends are one-sided. Bounds may be infinite; a part of a closed
+ * direction begins within the domain and is at most as long. Global searches need the shape itself.
  */
 void gw_nurbs_view(const gw_nurbs *nurbs, gw_nurbs *view);
 void gw_nurbs_set_part(gw_nurbs *view, int direction, double low, double high);
@@ -133,16 +132,16 @@ bool gw_nurbs_into_domain(const gw_nurbs *nurbs, double parameter[2]);
 
 /* ---- refinement: the same shape with other control points (nurbs_refine.c) ------------------ */
 
-/* With `count` further knots inside the domain, rising; clamped at its ends afterwards, so that a
- * trimmed shape has no control points left beyond its trims. NULL with an error. */
+/* Inserts `count` ascending knots inside the domain; the result is clamped, so that a trimmed shape
+ * has no control points beyond its trims. NULL with an error. */
 gw_nurbs *gw_nurbs_insert_knots(const gw_nurbs *nurbs, int direction, int count,
                                 const double *knots, gw_error *error);
 
-/* With the degree one higher in a direction; clamped afterwards. NULL with an error. */
+/* Raises the degree by one in a direction; the result is clamped. NULL with an error. */
 gw_nurbs *gw_nurbs_elevate(const gw_nurbs *nurbs, int direction, gw_error *error);
 
-/* Knot spans that are not empty, and have a part in the domain: fills `spans` (may be NULL; indices
- * of their lower knots), and returns how many. */
+/* The knot spans that are not empty and overlap the domain: fills `spans` (may be NULL; indices of
+ * their lower knots) and returns how many. */
 int gw_nurbs_spans(const gw_nurbs *nurbs, int direction, int *spans);
 
 /* Bezier control points of the part low .. high of one span in each direction: (degree u + 1) rows
@@ -151,16 +150,16 @@ int gw_nurbs_spans(const gw_nurbs *nurbs, int direction, int *spans);
 void gw_nurbs_bezier(const gw_nurbs *nurbs, const int span[2], const double low[2],
                      const double high[2], gw_homogeneous *points);
 
-/* Curves along the ends of a surface's parameters, into its `edge`; false with an error. */
+/* Sets a surface's `edge` to the curves at the ends of its parameters; false with an error. */
 bool gw_nurbs_make_edges(gw_nurbs *surface, gw_error *error);
 
-/* ---- for the files of this folder ----------------------------------------------------------- */
+/* ---- private to this folder ------------------------------------------------------------------ */
 
 /* The span (index of its lower knot) of a parameter, which lies in low .. high; `hint`: where to
  * look first. */
 int gw_nurbs_find_span(const gw_nurbs_direction *direction, double parameter, int hint);
 
-/* Direction k of a definition is trimmed as `direction` is. */
+/* Copies the trim of `direction` to direction k of a definition. */
 void gw_nurbs_keep_trim(const gw_nurbs_direction *direction, gw_nurbs_def *def, int k);
 
 /*

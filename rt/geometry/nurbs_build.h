@@ -1,8 +1,8 @@
 /*
  * Curves and surfaces made from points and other curves: fitted by least squares, lofted through
  * sections, revolved about an axis, swept along a path. All functions allocate and are not for use
- * inside a tick; any thread. They give a shape with one reference, or NULL with an error whose
- * pointer is relative to what they were given.
+ * inside a tick; any thread. They return a shape with one reference, or NULL with an error whose
+ * pointer is relative to their arguments.
  *
  * Source: Piegl and Tiller, The NURBS Book (1997), chapters 8 to 10.
  */
@@ -29,13 +29,13 @@ typedef struct gw_nurbs_fit {
  */
 gw_nurbs *gw_nurbs_fit_points(const gw_nurbs_fit *fit, gw_error *error);
 
-/* How far the points are from the shape at most (m). */
+/* Largest distance of the points from the shape (m). */
 double gw_nurbs_deviation(const gw_nurbs *nurbs, int count, const gw_vec3 *points);
 
 /*
- * The surface through the sections, curves along u, one after the other along v. They get one
- * degree and one list of knots from 0 to 1; control points are interpolated across them. `degree`:
- * along v, less than their number. Errors at /sections, /degree.
+ * The surface through the sections, curves along u, one after the other along v. The sections are
+ * brought to one degree and one knot vector from 0 to 1, and their control points interpolated
+ * along v. `degree`: along v, less than their number. Errors at /sections, /degree.
  */
 gw_nurbs *gw_nurbs_loft(int count, const gw_nurbs *const *sections, int degree, gw_error *error);
 
@@ -44,7 +44,7 @@ gw_nurbs *gw_nurbs_loft(int count, const gw_nurbs *const *sections, int degree, 
 gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis, double angle,
                            gw_error *error);
 
-/* The profile (u) carried along the path (v) without turning, S = C(u) + T(v) - T(v_0). Exact. */
+/* The profile (u) translated along the path (v), S = C(u) + T(v) - T(v_0). Exact. */
 gw_nurbs *gw_nurbs_sweep(const gw_nurbs *profile, const gw_nurbs *path, gw_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Triangles in place of a free-form surface, for collision detection. Any thread; takes memory, not
- * for use inside a tick.
+ * Triangulation of a free-form surface, for collision detection. Any thread; allocates, not for use
+ * inside a tick.
  */
 #ifndef GW_GEOMETRY_NURBS_MESH_H
 #define GW_GEOMETRY_NURBS_MESH_H

@@ -1,6 +1,6 @@
 /*
- * Points that move along free-form curves and surfaces or beside them, in the shape's own frame:
- * what loci, charts and rows need. Any thread, RT safe.
+ * Motion of points along free-form curves and surfaces or at an offset, in the shape's own frame,
+ * for loci, charts and rows. Any thread, RT safe.
  */
 #ifndef GW_GEOMETRY_NURBS_MOTION_H
 #define GW_GEOMETRY_NURBS_MOTION_H
@@ -10,8 +10,8 @@
 
 /*
  * The parameters of the point closest to `x`, which is about `distance` (m, of either sign) from
- * the shape: followed from `parameter`, and where that leads elsewhere searched for globally,
- * within a bounded number of parts. Returns how many were looked into.
+ * the shape: followed from `parameter`, or, if that ends at another distance, by a global search of
+ * a bounded number of cells. Returns the number of cells searched.
  */
 int gw_nurbs_closest(const gw_nurbs *nurbs, gw_vec3 x, double distance, double parameter[2],
                      gw_nurbs_point *at);
@@ -27,7 +27,7 @@ typedef struct gw_nurbs_motion {
 void gw_nurbs_move(const gw_nurbs *nurbs, const gw_nurbs_plane *plane, const double parameter[2],
                    const double rate[2], double offset, gw_nurbs_motion *motion);
 
-/* The same where the shape has been evaluated, to the order that gw_nurbs_motion_order() gives. */
+/* The same from an evaluation of the shape to the order that gw_nurbs_motion_order() returns. */
 void gw_nurbs_move_at(const gw_nurbs *nurbs, const gw_nurbs_point *at, const double rate[2],
                       double offset, gw_nurbs_motion *motion);
 int gw_nurbs_motion_order(const gw_nurbs *nurbs, double offset);
@@ -48,20 +48,20 @@ void gw_nurbs_move_and_turn(const gw_nurbs *nurbs, const gw_nurbs_plane *plane,
  * The unit normal at the point of a surface closest to x, which is about `expected` from it: n, its
  * rate as x moves with `velocity`, and n'' for x'' = 0. The derivative of n by x is symmetric: the
  * gradient of t . n by x is the rate for x' = t. `parameter`: near the closest point; moved onto
- * it. Returns how many parts of the shape a search looked into.
+ * it. Returns the number of cells searched.
  */
 int gw_nurbs_normal_at(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity, double expected,
                        bool past_edges, double parameter[2], gw_vec3 *n, gw_vec3 *rate,
                        gw_vec3 *second);
 
-/* The same of a closest point that is known, at `parameter`. */
+/* The same with the closest point known, at `parameter`. */
 void gw_nurbs_normal_here(const gw_nurbs *surface, gw_vec3 x, gw_vec3 velocity,
                           const double parameter[2], gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second);
 
 /*
  * The unit tangent at the point of a curve closest to x: t, its rate as x moves with `velocity`,
  * t'' for x'' = 0, and the gradient of along . t by x. `parameter`: near the closest point; moved
- * onto it. Returns how many parts of the shape a search looked into.
+ * onto it. Returns the number of cells searched.
  */
 int gw_nurbs_tangent_at(const gw_nurbs *curve, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,
                         bool past_ends, double parameter[2], gw_vec3 *t, gw_vec3 *rate,

@@ -5,8 +5,8 @@
  *
  *   S = O + x e1 + y e2 + h(x, y) n,      e1 x e2 = n, the normal at the pole O
  *
- * with coordinates x, y (m) that are as good at the pole as beside it. The same serves at other
- * points where parameters are not smooth. Any thread, RT safe, but for the creation.
+ * with coordinates x, y (m) that are regular at the pole. The same is used at other points where
+ * the parameters are not smooth. Any thread, RT safe, except for the creation.
  */
 #ifndef GW_GEOMETRY_NURBS_POLE_H
 #define GW_GEOMETRY_NURBS_POLE_H
@@ -38,36 +38,37 @@ typedef struct gw_nurbs_pole {
     double speed[GW_POLE_MERIDIANS + 1];   /* |dS / d parameter| of them there */
 } gw_nurbs_pole;
 
-/* Finds the poles of a surface that have a tangent plane, into its `pole`; false where memory is
- * short. The surface is complete but for them. Not RT safe. */
+/* Finds the poles of a surface that have a tangent plane, and sets its `pole`; false if memory is
+ * exhausted. All other members must be complete. Not RT safe. */
 bool gw_nurbs_make_poles(gw_nurbs *surface);
 
-/* True where x and y serve better than the parameters somewhere: charts change coordinates. */
+/* True if there are points where charts use x and y in place of the parameters. */
 bool gw_nurbs_has_planes(const gw_nurbs *nurbs);
 
-/* The pole that parameters are near to, where its x and y serve better than they; or NULL. */
+/* The pole near these parameters, if its x and y are the better coordinates; or NULL. */
 const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *surface, const double parameter[2]);
 
 /* x and y of parameters near a pole. */
 void gw_nurbs_pole_place(const gw_nurbs *surface, const gw_nurbs_pole *pole,
                          const double parameter[2], double xy[2]);
 
-/* The coordinates that serve best at parameters: x and y about the pole that they are near to,
- * whose plane is returned; or NULL, and they themselves. */
+/* The better coordinates at these parameters: x and y about a near pole, whose plane is returned;
+ * or the parameters themselves, with NULL. */
 const gw_nurbs_plane *gw_nurbs_coordinates(const gw_nurbs *nurbs, const double parameter[2],
                                            double coordinates[2]);
 
 /*
- * The same for motion: also near knots where derivatives of second order by the parameters jump,
- * which no integrator gets over, the plane at the point itself. False: the parameters.
+ * The same for integration: also near knots where second derivatives by the parameters jump, which
+ * would break an integrator's order, x and y of the plane at the point itself. False: the
+ * parameters.
  */
 bool gw_nurbs_moving_coordinates(const gw_nurbs *nurbs, const double parameter[2],
                                  double coordinates[2], gw_nurbs_plane *plane);
 
 /*
  * The parameters at x and y, within the domain or past an edge, and the point there with d[k][l]
- * the derivatives by x and y to `order` (0 to GW_NURBS_ORDER); `point` may be NULL. False where
- * there is nothing; what is returned is then somewhere near.
+ * the derivatives by x and y to `order` (0 to GW_NURBS_ORDER); `point` may be NULL. False if there
+ * is no such point; the result is then a point near by.
  */
 bool gw_nurbs_plane_evaluate(const gw_nurbs *nurbs, const gw_nurbs_plane *plane, const double xy[2],
                              int order, double parameter[2], gw_nurbs_point *point);

@@ -1,6 +1,6 @@
 /*
- * The subdivision tree of a free-form shape, for its searches: inside of rt/geometry. Built with
- * the shape and never changed: any thread.
+ * The subdivision tree of a free-form shape, for closest-point searches. Private to rt/geometry.
+ * Built with the shape and immutable: any thread.
  */
 #ifndef GW_GEOMETRY_NURBS_TREE_H
 #define GW_GEOMETRY_NURBS_TREE_H
@@ -29,18 +29,18 @@ struct gw_nurbs_tree {
     gw_nurbs_leaf *leaves;
 };
 
-/* Fills the bounds of a part whose span and rectangle are known; its box. */
+/* Sets the derivative bounds of a part with known span and rectangle; returns its box. */
 gw_aabb gw_nurbs_bound_part(const gw_nurbs *nurbs, gw_nurbs_leaf *part);
 
-/* Bound on a part's deviation from its tangents; h: half lengths. */
+/* Bound on a part's deviation from its tangent plane (m); h: half lengths in the parameters. */
 static inline double gw_nurbs_part_deviation(const gw_nurbs_leaf *part, const double h[2])
 {
     return 0.5 * (part->bound[2][0] * h[0] * h[0] + part->bound[0][2] * h[1] * h[1]) +
            part->bound[1][1] * h[0] * h[1];
 }
 
-/* The direction in which to halve a part: the one along which both tangents change more, each
- * relative to its length; of an edge, along it. */
+/* The direction in which to halve a part: the one along which the tangents change more, relative to
+ * their lengths; for an edge the direction along it. */
 static inline int gw_nurbs_worse_direction(const gw_nurbs_leaf *part, const double h[2])
 {
     if (h[0] == 0)

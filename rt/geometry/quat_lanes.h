@@ -1,6 +1,5 @@
 /*
- * Rotations and vectors in SIMD lanes, one a lane, so that one operation serves all. Inside of
- * rt/geometry. Any thread, RT safe.
+ * Rotations and vectors in SIMD lanes, one per lane. Private to rt/geometry. Any thread, RT safe.
  */
 #ifndef GW_GEOMETRY_QUAT_LANES_H
 #define GW_GEOMETRY_QUAT_LANES_H

@@ -65,16 +65,16 @@ typedef struct gw_aabb {
     gw_vec3 low, high;
 } gw_aabb;
 
-/* A deep copy; false (GW_FAILED) when memory is short. */
+/* A deep copy; false (GW_FAILED) if memory is exhausted. */
 bool gw_shape_copy(gw_shape *to, const gw_shape *from, gw_error *error);
 void gw_shape_finish(gw_shape *shape);
 
-/* Every length positive and finite, and part counts within limits.h; else GW_BAD_INPUT with the
- * member's pointer ("/radius", "/parts/2/geometry/size/0"). */
+/* True if every length is positive and finite and part counts are within limits.h; else
+ * GW_BAD_INPUT with the member's pointer ("/radius", "/parts/2/geometry/size/0"). */
 bool gw_shape_check(const gw_shape *shape, gw_error *error);
 
-/* Mass properties of the solid at `density` (kg/m^3); of a curve or surface those of its bounding
- * box, which stand in where nobody feels them. A compound's parts are taken as disjoint. */
+/* Mass properties of the solid at `density` (kg/m^3); for a curve or surface those of its bounding
+ * box, for uses where they have no physical effect. A compound's parts are taken as disjoint. */
 gw_mass gw_shape_mass(const gw_shape *shape, double density);
 
 gw_aabb gw_shape_bounds(const gw_shape *shape);

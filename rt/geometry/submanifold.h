@@ -39,7 +39,7 @@ typedef enum gw_rotation_kind {
     GW_ROTATION_GENERAL     /* of a general set; its dimension where it is known */
 } gw_rotation_kind;
 
-/* True where the rotation follows from the place on the locus, but for the turn about an axis. */
+/* True if the rotation follows from the point of the locus, up to the rotation about an axis. */
 static inline bool gw_rotation_follows_locus(gw_rotation_kind kind)
 {
     return kind == GW_ROTATION_NORMAL || kind == GW_ROTATION_TANGENT;
@@ -60,7 +60,7 @@ typedef enum gw_locus_kind {
     GW_LOCUS_GENERAL   /* of a general set */
 } gw_locus_kind;
 
-/* The second pair of a rotation with two angles, and what two_angles.c makes of both pairs. */
+/* The second pair of a rotation with two angles, and quantities that two_angles.c derives. */
 typedef struct gw_second_angle {
     gw_vec3 axis, axis_body;       /* unit, world and body */
     double angle;                  /* between axis and R axis_body (rad) */
@@ -182,10 +182,11 @@ typedef struct gw_submanifold {
 /* All of SE(3): six freedoms, no rows. */
 gw_submanifold gw_submanifold_free(void);
 
-/* Work on the set's free-form shapes, of whatever asks for it, is taken from `work` from now on, in
- * rows evaluated (gw_nurbs_cell_work(), GW_NURBS_FOLLOW_WORK); where none is left, descents, traces
- * and geodesics end where they are, and closest points of a locus are looked for in few parts. Sets
- * that are copied from this one, too. NULL: it is not counted, and nothing ends. */
+/* From this call on, work on the set's free-form shapes is subtracted from *work, in rows evaluated
+ * (gw_nurbs_cell_work(), GW_NURBS_FOLLOW_WORK), also for copies of the set. When it is used up,
+ * descents, traces and geodesics end, and closest points of a locus are searched in few cells.
+ * NULL: not counted, unlimited. gw_rows_out_of_work(): true if the work of one of the rows is used
+ * up. */
 void gw_submanifold_count_work(gw_submanifold *set, long *work);
 bool gw_rows_out_of_work(const gw_row *rows, int count);
 
@@ -194,33 +195,31 @@ bool gw_rows_out_of_work(const gw_row *rows, int count);
 /* H at the pose: row_count values (m or 1). */
 void gw_rows_value(const gw_row *rows, int count, const gw_pose *world_from_body, double *h);
 
-/* How far the point of a row that offsets a surface is beyond an edge of it (m), along which the
- * closest point is not below, though it may be as far away; and its gradient by [v; w], the pose's
- * twist in world axes, where it is not 0. 0 over the surface, for every other row, and for those
- * that are followed past edges. */
+/* Distance of the point of an offset row beyond an edge of its surface (m), where the closest point
+ * is not below it; and, if not 0, its gradient by [v; w], the pose's twist in world axes. 0 over
+ * the surface, for all other rows, and for rows that are followed past edges. */
 double gw_row_overhang(const gw_row *row, const gw_pose *world_from_body, double gradient[6]);
 
-/* True where the points of rows that offset surfaces are over these, not beyond an edge, and no
- * other part of the surface is nearer. Of rows that are followed past edges nothing is asked. */
+/* True if the points of all offset rows are over their surfaces, not beyond an edge, and no other
+ * part of the surface is nearer. Rows that are followed past edges are not tested. */
 bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *world_from_body);
 
-/* Follows the closest points of free-form rows, from `start`, past edges; the first time it looks
- * for them everywhere. For rows that are followed while bodies move. */
+/* Follows the closest points of free-form rows from `start`, past edges, while bodies move; the
+ * first call searches globally. */
 void gw_rows_follow(gw_row *rows, int count, const gw_pose *world_from_body);
 
-/* The same on the way from one pose to another, of offsets too. False where a point meets a fold of
- * its offset surface on the way: there its branch of closest points ends; nothing is changed then.
- */
+/* The same along the path from one pose to another, offsets included. False, with nothing changed,
+ * if a point reaches a fold of its offset surface, where its branch of closest points ends. */
 bool gw_rows_follow_unfolded(gw_row *rows, int count, const gw_pose *from, const gw_pose *to);
 
-/* How far the closest point of a row that is followed is past the nearer end of direction k of its
- * shape (m, below 0 before it), and the gradient of that by [v; w]. False where the direction is
- * closed, or the row has no such point of its own: row i shares that of the one before. */
+/* *past: distance of a followed row's closest point past the nearer end of direction k of its shape
+ * (m, negative before the end), and its gradient by [v; w]. False if the direction is closed, or if
+ * row i shares the closest point of the row before it. */
 bool gw_row_past_edge(const gw_row *rows, int i, const gw_pose *world_from_body, int k,
                       double *past, double gradient[6]);
 
-/* Free-form rows look first for their closest points where these are at x. For rows that are
- * evaluated at poses after one another, a search of the whole shape each is saved. */
+/* Sets the start parameters of free-form rows to their closest points at x, which saves a global
+ * search each in evaluations at successive poses. */
 void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x);
 
 /* A: count rows of 6, d(row)/dt = A [v; w], with v the velocity of the body's origin and w the
@@ -232,8 +231,8 @@ void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_b
 void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
                                 double *h, double (*a)[6]);
 
-/* The same, looking first at `starts` (a pair of parameters a row), which become those found: for
- * poses after one another. NULL: at the rows' own. */
+/* The same with start parameters `starts` (a pair per row), which become those found: for
+ * successive poses. NULL: the rows' own. */
 void gw_rows_value_and_jacobian_from(const gw_row *rows, int count, const gw_pose *x,
                                      double (*starts)[2], double *h, double (*a)[6]);
 
@@ -243,7 +242,7 @@ void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,
 
 /* Newton's method from the pose to H = 0 by rank-revealing least-norm steps in the metric with
  * `length` (m). `rank`: of the rows on the set, 6 less its freedoms; rows that are redundant on the
- * set are not redundant beside it, and would move the pose along it. Returns the residual's largest
+ * set are independent off it, and would move the pose along it. Returns the residual's largest
  * entry (m) after at most `iterations`. */
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *world_from_body);
@@ -273,16 +272,16 @@ int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_paramete
 
 /*
  * The pose at the given parameters (dof values). Those of a general set are coordinates in the
- * tangent space of its seed, valid up to the first fold of the set over it. False where the
- * parameters lie beyond that; `pose` is then the last one on the way.
+ * tangent space of its seed, valid up to the first fold of the set over it. False beyond that;
+ * `pose` is then the last one reached.
  */
 bool gw_submanifold_try_pose(const gw_submanifold *set, const double *parameters, gw_pose *pose);
 
 /* The same without the verdict. */
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *parameters);
 
-/* The pose at a rotation of its factor that has the point at a place of the locus as it is where
- * nothing shifts it (m, in the locus's frame of reference). Not for general sets. */
+/* The pose with a rotation of the rotational factor and the point at `place` of the unshifted locus
+ * (m, in the frame of the locus's owner). Not for general sets. */
 gw_pose gw_submanifold_pose_at(const gw_submanifold *set, gw_quat rotation, gw_vec3 place);
 
 /* The parameters of a pose that is on the set (dof values, periodic ones in their range). */
@@ -293,8 +292,8 @@ void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *worl
 double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                               gw_pose *nearest);
 
-/* The same for a general set by local descent from its seed: another part of the set may have a
- * nearer pose. For sets that are followed while they move. */
+/* The same, but for a general set by a local descent from its seed, which may miss a nearer pose on
+ * another part of the set. For sets that are followed while they move. */
 double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *near, double length,
                                     gw_pose *nearest);
 
@@ -303,15 +302,15 @@ double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *ne
 void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *world_from_body,
                             double length, double (*basis)[6]);
 
-/* True where a pose that satisfies the rows is on the set: rows of parallels and fixed rotations
- * hold for opposite vectors as well, and rows of a general set may hold for poses with fewer
+/* True if a pose that satisfies the rows is on the set: rows of parallels and fixed rotations are
+ * also satisfied by opposite vectors, and rows of a general set possibly by poses with fewer
  * freedoms. */
 bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *world_from_body);
 
 const char *gw_rotation_kind_name(gw_rotation_kind kind);
 const char *gw_locus_kind_name(gw_locus_kind kind);
 
-/* ---- local charts: for integration, without singular points --------------------------------- */
+/* ---- local charts, regular coordinates for integration --------------------------------------- */
 
 /*
  * Coordinates z (dof of them) about a centre on the set, z = 0 at the centre: rotation vectors
@@ -345,11 +344,11 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
  * edges; false for other loci, and in a plane. */
 bool gw_chart_range(const gw_chart *chart, int k, double *low, double *high);
 
-/* False where a chart about z serves better than this one. */
+/* False if a new chart about z is better conditioned than this one. */
 bool gw_chart_serves(const gw_chart *chart, const double *z);
 
-/* Charts of `set`, whose chart this is, look for the parameters of a free-form locus at z from now
- * on. */
+/* Sets the start parameters of the set's free-form locus to those at z of this chart, for later
+ * charts of the set. */
 void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set);
 
 /*

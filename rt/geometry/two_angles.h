@@ -1,7 +1,7 @@
 /*
- * The rotations that keep two angles (relational-positioning Table III, fourth row): one or two
- * closed curves, with one parameter each. Inside of rt/geometry and rt/positioning. Any thread, RT
- * safe.
+ * The rotations that satisfy two angle constraints (relational-positioning Table III, fourth row):
+ * one or two closed curves, with one parameter each. Private to rt/geometry and rt/positioning. Any
+ * thread, RT safe.
  */
 #ifndef GW_GEOMETRY_TWO_ANGLES_H
 #define GW_GEOMETRY_TWO_ANGLES_H
@@ -16,15 +16,15 @@ typedef struct gw_vector_angle {
 } gw_vector_angle;
 
 /*
- * The rotational factor of both, `loop` 0: of two loops its `second.loops` tells, and
- * gw_two_angles_choose() takes one. False where the curve has no closed form here: vectors of one
- * side along one another, angles that cannot be or are at their limit, or all four sides of the
- * spherical quadrilateral alike.
+ * The rotational factor of both, with `loop` 0: `second.loops` is the number of loops, of which
+ * gw_two_angles_choose() selects one. False if the curve has no closed form here: parallel vectors
+ * on one side, angles that are impossible or at their limit, or all four sides of the spherical
+ * quadrilateral equal.
  */
 bool gw_two_angles(const gw_vector_angle *first, const gw_vector_angle *second,
                    gw_rotation_set *out);
 
-/* Takes loop 1 or -1 of two; nothing where they are one set. */
+/* Selects loop 1 or -1 of two; no effect if the loops are one set. */
 void gw_two_angles_choose(gw_rotation_set *r, int loop);
 
 /* The loop that a rotation of the set is on: 1 or -1. */
@@ -37,7 +37,7 @@ double gw_two_angles_parameter(const gw_rotation_set *r, gw_quat q);
 /* R times the frame of `second.body`, its three axes, at the sine and cosine of psi / 2. */
 void gw_two_angles_frames(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
                           gw_lanes frame[3][3]);
-/* The same to some digits less, where s^2 is small: without bringing the axes to unit length. */
+/* The same with lower accuracy where s^2 is small: the axes are not normalised. */
 void gw_two_angles_rough_frames(const gw_rotation_set *r, const gw_lanes *sine,
                                 const gw_lanes *cosine, gw_lanes frame[3][3]);
 
@@ -45,18 +45,18 @@ void gw_two_angles_rough_frames(const gw_rotation_set *r, const gw_lanes *sine,
 void gw_two_angles_rotations(const gw_rotation_set *r, const gw_lanes *sine, const gw_lanes *cosine,
                              int count, gw_quat *q);
 
-/* The unit axis (world) about which R turns along the curve; and its derivative by the angle
- * turned. Where loops cross, one of the two. */
+/* The unit axis (world) about which R rotates along the curve, and its derivative by the rotation
+ * angle. At a crossing of loops, one of the two. */
 void gw_two_angles_axes(const gw_rotation_set *r, const gw_quat_lanes *q, gw_lanes axis[3],
                         gw_lanes rate[3]);
 
 /* The axis alone, of one rotation. */
 gw_vec3 gw_two_angles_axis(const gw_rotation_set *r, gw_quat q);
 
-/* The rotations of the set next to q, which are near it, by Newton's method on both angles. */
+/* Projects q, which is near the set, onto it by Newton's method on both angles. */
 void gw_two_angles_project_all(const gw_rotation_set *r, gw_quat_lanes *q);
 
-/* The same of one. */
+/* The same for one rotation. */
 gw_quat gw_two_angles_project(const gw_rotation_set *r, gw_quat q);
 
 #endif
