@@ -1,7 +1,7 @@
 /*
- * Rows are eliminated in an order of least degree, found on the graph of blocks with the fill that
- * each elimination brings; column j of the factor L then has the blocks of the neighbours that row
- * j has when it goes. Only the structure is allocated for; values are of create()'s memory.
+ * Rows are eliminated in minimum-degree order, determined on the graph of blocks including the fill
+ * of each elimination; column j of the factor L has the blocks of row j's neighbours at the time of
+ * its elimination. All memory is allocated at creation.
  */
 #include "rt/base/block_cholesky.h"
 
@@ -61,8 +61,8 @@ static int least_degree(const graph *g)
     return best;
 }
 
-/* Takes row i out: its neighbours become neighbours of one another. Its own bits stay, as the rows
- * of its column. */
+/* Eliminates row i: its neighbours become neighbours of one another. Its own bits remain, as the
+ * rows of its column. */
 static void eliminate_row(graph *g, int i)
 {
     g->degree[i] = -1;
@@ -83,7 +83,7 @@ static int compare_degrees(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Lists the columns out of the bits that rows had when they went. */
+/* Lists the columns from the rows' bits at their elimination. */
 static void list_columns(gw_block_matrix *m, const graph *g, const int *order)
 {
     int n = 0;
@@ -267,7 +267,7 @@ void gw_block_matrix_factor(gw_block_matrix *m, double raise)
         factor_block(m->diagonal_factor[j], raise);
         for (int at = first; at < end; at++)
             divide_block(m->block_factor[at], m->diagonal_factor[j]);
-        /* what column j brings to the columns of its rows */
+        /* contributions of column j to the columns of its rows */
         for (int k = first; k < end; k++) {
             int column = m->below[k], to = m->start[column];
             subtract_product(m->diagonal_factor[column], m->block_factor[k], m->block_factor[k]);

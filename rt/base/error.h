@@ -38,13 +38,14 @@ typedef struct gw_error_list {
     int most, count;
 } gw_error_list;
 
-/* Where a check writes its error to. */
+/* The entry to which the next check writes its error. */
 static inline gw_error *gw_next_error(gw_error_list *list)
 {
     return &list->errors[list->count];
 }
 
-/* Takes in what a check found that wrote there; true where the list is full. */
+/* Counts the error of a check that wrote to gw_next_error(), if it was not `fine`; true if the list
+ * is full. */
 static inline bool gw_noted(gw_error_list *list, bool fine)
 {
     list->count += !fine;

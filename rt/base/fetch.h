@@ -1,13 +1,13 @@
 /*
- * Prefetching: memory that is about to be read and written is asked for while there is still time,
- * so that it comes from other caches or main memory meanwhile.
+ * Prefetching: requests memory that is about to be read and written from other caches or main
+ * memory before it is needed.
  */
 #ifndef GW_BASE_FETCH_H
 #define GW_BASE_FETCH_H
 
 #define GW_CACHE_LINE 64 /* bytes */
 
-/* The lines from `first` to before `end`. Any thread, RT safe. */
+/* Prefetches the cache lines from `first` to before `end`. Any thread, RT safe. */
 static inline void gw_fetch(const void *first, const void *end)
 {
     for (const char *at = first; at < (const char *)end; at += GW_CACHE_LINE)

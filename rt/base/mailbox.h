@@ -1,6 +1,7 @@
 /*
- * The latest value from one writing to one reading thread: three buffers, of which each side owns
- * one and the third changes hands. Neither side waits, nothing is ever torn, older values are lost.
+ * Latest-value mailbox (triple buffer) from one writing to one reading thread: each side owns one
+ * of three buffers, the third is exchanged. Neither side waits, values are never torn, older values
+ * are lost.
  *
  * gw_mailbox_write() on the writer's thread, gw_mailbox_read() on the reader's: both RT safe.
  */
@@ -20,7 +21,7 @@ typedef struct gw_mailbox {
     unsigned char *storage; /* three values */
     size_t size;
     unsigned back; /* the writer's buffer */
-    /* Each side has a cache line of its own, and so has what changes hands. */
+    /* a cache line each for the writer, the reader and the exchanged index */
     _Alignas(64) unsigned front; /* the reader's buffer */
     _Alignas(64) atomic_uint middle;
 } gw_mailbox;
@@ -37,13 +38,13 @@ static inline void gw_mailbox_init(gw_mailbox *box, void *storage, size_t size, 
         memcpy(box->storage + i * size, initial, size);
 }
 
-/* The writer's own buffer, to be filled in place; what is not written is of an older value. */
+/* The writer's buffer, to be filled in place; parts not written are those of an older value. */
 static inline void *gw_mailbox_back(gw_mailbox *box)
 {
     return box->storage + box->back * box->size;
 }
 
-/* Gives it away as the newest value. */
+/* Publishes the writer's buffer as the newest value. */
 static inline void gw_mailbox_give(gw_mailbox *box)
 {
     unsigned old =
@@ -51,14 +52,14 @@ static inline void gw_mailbox_give(gw_mailbox *box)
     box->back = old & 3u;
 }
 
-/* The first `used` bytes of the value; what follows them in a reader's copy is of an older one. */
+/* Writes the first `used` bytes of a value; the remaining bytes are those of an older value. */
 static inline void gw_mailbox_write_head(gw_mailbox *box, const void *value, size_t used)
 {
     memcpy(gw_mailbox_back(box), value, used);
     gw_mailbox_give(box);
 }
 
-/* True where there is a value that was not read before. */
+/* True if there is a value that was not read before. */
 static inline bool gw_mailbox_fresh(gw_mailbox *box)
 {
     return atomic_load_explicit(&box->middle, memory_order_acquire) & GW_MAILBOX_FRESH;
@@ -77,7 +78,7 @@ static inline const void *gw_mailbox_take(gw_mailbox *box)
     return box->storage + box->front * box->size;
 }
 
-/* Copies the newest value; true where it was not read before. */
+/* Copies the newest value; true if it was not read before. */
 static inline bool gw_mailbox_read(gw_mailbox *box, void *value)
 {
     bool fresh = gw_mailbox_fresh(box);

@@ -35,24 +35,23 @@ void gw_small_lq_factor(int rows, double (*a)[6], double tolerance, int *order, 
 /* Columns `first` to 5 of Q, one each in `basis`: from `rank` on, the null space of A. */
 void gw_small_lq_columns(const gw_small_lq *q, int first, double (*basis)[6]);
 
-/* x of least norm that minimises |A x - b|, with singular directions below `tolerance`, and those
- * beyond the `most` largest, left out; `a` and `b` are used up. An order of magnitude quicker than
- * by singular values. Rows: at most GW_MAX_ROWS + 6. Returns the rank. */
+/* x of least norm that minimises |A x - b|, by LQ factorisation: pivots below `tolerance` times the
+ * first, and those beyond the `most` largest, are left out; `a` and `b` are overwritten. An order
+ * of magnitude faster than the SVD. Rows: at most GW_MAX_ROWS + 6. Returns the rank. */
 int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most, double *b,
                            double x[6]);
 
-/* Solves (N + raise I) x = g of n <= 6 unknowns by Cholesky's method, N's lower triangle; 0 where
- * that is not positive. */
+/* Solves (M + raise I) x = g for n <= 6 unknowns by Cholesky factorisation of the lower triangle of
+ * M; returns 0 if it is not positive definite. */
 int gw_small_cholesky_solve(int n, const double (*m)[6], double raise, const double *g, double *x);
 
-/* The larger of two, for the worst of several residuals: once one is no number none is the worst,
- * where fmax() would forget it. */
+/* Maximum of residuals that propagates NaN, which fmax() ignores. */
 static inline double gw_worst(double worst, double x)
 {
     return x > worst || x != x ? x : worst;
 }
 
-/* fmax() and fmin() in one instruction each, of numbers that are none: b. */
+/* fmax() and fmin() in one instruction each; with a NaN operand the result is b. */
 static inline double gw_max(double a, double b)
 {
     return a > b ? a : b;

@@ -1,5 +1,5 @@
 /*
- * The rotations' functions that are too long to inline. Any thread, RT safe.
+ * Functions of rotations and poses that are too long to inline. Any thread, RT safe.
  */
 #include "rt/base/space.h"
 

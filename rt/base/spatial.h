@@ -1,7 +1,7 @@
 /*
  * Twists, wrenches and rows as six numbers, [v; w] or [f; t], and 6 x 6 matrices on them.
  *
- * Everything here is a pure function of its arguments: any thread, RT safe.
+ * Pure functions: any thread, RT safe.
  */
 #ifndef GW_BASE_SPATIAL_H
 #define GW_BASE_SPATIAL_H

@@ -1,7 +1,6 @@
 /*
- * Helpers wait at a condition for the next job; parts are handed out by a counter. A
- * job ends when its parts are done: a helper that wakes too late, because its processor was busy,
- * has no part in it and is not waited for.
+ * Helpers wait at a condition variable for the next job; a counter assigns the parts. A job ends
+ * when its parts are done, without waiting for a helper that wakes up too late to get a part.
  */
 #include "rt/base/thread_pool.h"
 

@@ -7,12 +7,15 @@
 
 typedef struct gw_thread_pool gw_thread_pool;
 
-/* `threads` of them with the caller's, as many as can be had. NULL: fewer than two. */
+/* A pool of `threads` threads including the caller's, or as many as can be created. NULL: fewer
+ * than two. */
 gw_thread_pool *gw_thread_pool_create(int threads);
 void gw_thread_pool_destroy(gw_thread_pool *pool); /* NULL is fine */
 
 /* Calls work(context, i) once for each i in 0 .. count - 1, on any of the threads and in any order,
- * and returns when all are done. One thread at a time may call. NULL: the caller does it alone. */
+ * and returns when all are done. One thread at a time may call. pool NULL: the caller's thread
+ * alone.
+ */
 void gw_thread_pool_run(gw_thread_pool *pool, void (*work)(void *context, int i), void *context,
                         int count);
 

@@ -1,7 +1,8 @@
 /*
  * An axis along a surface's normal or a curve's tangent. Any thread, RT safe.
  *
- * About a centre with normal n0 and A0, the chart turns the axis with the normal the short way:
+ * About a centre with normal n0 and A0, the chart rotates the axis with the normal by the least
+ * rotation:
  *
  *   A = Q(n) exp(z1 n0) A0,  Q the least rotation from n0 to n
  *   w_Q = h x n' / (1 + c),  h = n0 + n,  c = n0 . n           (Q is a half turn about n0, then one
@@ -60,8 +61,8 @@ static beside beside_at(const gw_locus *l, const gw_nurbs_plane *plane, const do
     return b;
 }
 
-/* P and n at parameters, by the coordinates that serve best there; and S_u, which at a pole is its
- * direction in the limit. */
+/* P and n at parameters, by the better coordinates there; and S_u, at a pole the limit of its
+ * direction. */
 static beside beside_near(const gw_locus *l, const double parameter[2])
 {
     static const double still[2] = {0, 0};
@@ -137,7 +138,7 @@ void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, dou
     z[0] = remainder(2 * atan2(rest.z, rest.w), 2 * GW_PI);
 }
 
-/* A with the axis turned along n the short way. */
+/* A after the least rotation that aligns the axis with n. */
 static gw_quat align_with_normal(const gw_submanifold *set, gw_quat a, gw_vec3 n)
 {
     gw_vec3 d = gw_rotate(a, gw_along_normal_axis(set));
@@ -177,7 +178,7 @@ static gw_quat rotation_of(const gw_submanifold *set, const gw_pose *x)
     return set->translation.in_mobile ? gw_quat_conj(x->q) : x->q;
 }
 
-/* Puts in the pose that comes from A by the least rotation of the axis onto n, and then a turn. */
+/* Sets the pose from A by the least rotation of the axis to n, followed by a rotation about it. */
 static void put_pose(const along_search *s, gw_quat a, double turn, along_pose *c)
 {
     a = gw_quat_mul(gw_quat_axis(c->b.n, turn), align_with_normal(s->set, a, c->b.n));
@@ -326,8 +327,8 @@ static double newton_step(const along_search *s, unsigned held, double *raise, a
     return 0;
 }
 
-/* Newton's method within the domain. Where a knot bends the normal f has a valley along the knot:
- * there the parameters are held, one or both, for the others to go on. */
+/* Newton's method within the domain. Along a knot with a jump of the curvature f has a valley: one
+ * or both parameters are then held fixed and the others continue. */
 static along_pose descend_along(const along_search *s, along_pose c)
 {
     static const unsigned held[] = {0, 2, 4, 6};

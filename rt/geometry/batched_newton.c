@@ -107,7 +107,7 @@ typedef struct family {
     bool curved;
 } family;
 
-/* Gradient and second derivative by w, for D turned on by exp(w). */
+/* Gradient and second derivative by w, for exp(w) D. */
 typedef struct derivatives {
     gw_lanes g[3], h[6];
 } derivatives;
@@ -316,8 +316,8 @@ GW_LANE_INLINE void solve(int n, const gw_lanes m[6], const gw_lanes *raise, con
     x[0] -= l1 * x[1];
 }
 
-/* A step along the factor's freedoms. `newton`: by Newton's method; else by Gauss's, as f is not
- * convex there. `fall`: the gradient's part of what f falls by. */
+/* A step along the factor's freedoms. `newton`: a Newton step; else a Gauss-Newton step, where f is
+ * not convex. `fall`: the first-order part of the decrease of f. */
 typedef struct descent_step {
     gw_lanes by[3], size, fall;
     gw_mask newton;
@@ -351,8 +351,8 @@ GW_LANE_INLINE void step_of(int n, const expansion *r, const gw_lanes *raise, de
         step->by[k] *= share;
 }
 
-/* Back onto a curve, where a step has led beside it; `on`: false where that failed, or led to the
- * other one of two loops. Small steps do not. */
+/* Projects onto the curve after a step, except small ones; `on`: false if that failed, or led to
+ * the other of two loops. */
 static void project_onto_curve(const gw_rotation_set *r, const gw_lanes *size, gw_quat_lanes *d,
                                gw_mask *on)
 {
@@ -400,7 +400,7 @@ GW_LANE_INLINE void turn(const family *of, const gw_rotation_set *set, const exp
 
 /* ---- descents -------------------------------------------------------------------------------- */
 
-/* Takes over the lanes of the mask. */
+/* Copies the lanes of the mask. */
 GW_LANE_INLINE void take(const gw_mask *mask, const family *of, const expansion *from,
                          expansion *to)
 {
@@ -418,10 +418,9 @@ GW_LANE_INLINE void take(const gw_mask *mask, const family *of, const expansion 
 }
 
 /*
- * Descends from each of the starts with steps that are damped until f falls, as many at a time as
- * there are lanes. A descent is given up where its next step ends near the lowest rotation so far,
- * or that of another lane which is lower, or where the gradient tells that f will stay above the
- * least of all.
+ * Descends from each of the starts with steps that are damped until f falls, one descent per lane.
+ * A descent is given up if its next step ends near the lowest rotation so far, or near a lower one
+ * of another lane, or if the gradient shows that f will remain above the least value.
  */
 GW_LANE_INLINE void descend(const gw_batched_newton *s, const family *of, const gw_quat *starts,
                             int count, gw_batched_newton_best *best)

@@ -1,7 +1,7 @@
 /*
  * Local charts of a submanifold for integration: coordinates z about a centre, small for a step,
- * recentred every step, so that no chart ever reaches its edge. Angles of a step are small:
- * their functions come from short series, the trigonometric ones serve the rest.
+ * recentred every step, so that no chart reaches its edge. Functions of small angles are evaluated
+ * by short series, of others by the trigonometric functions.
  *
  * Coordinates are ordered rotation first. Pure functions: any thread, RT safe.
  */

@@ -2,10 +2,10 @@
  * Convex decomposition of a solid by a binary space partition along planes of its own faces
  * (Thibault and Naylor 1987). Any thread; not for use inside a tick.
  *
- * A region of space begins as all of it, with all polygons of the surface. A polygon's plane
- * without any polygon in front of it bounds the solid part of the region; polygons in that plane
- * are done. Where all are done, the region within its bounds is solid: a convex piece. Else the
- * region is split by the plane of a polygon, the one that cuts fewest others.
+ * The first region is all of space, with all polygons of the surface. A polygon's plane with no
+ * polygon in front of it bounds the solid part of the region, and polygons in that plane are done.
+ * If all are done, the region within its bounds is solid: a convex piece. Otherwise the region is
+ * split by the plane of the polygon that cuts the fewest others.
  */
 #include "rt/geometry/convex_decomposition.h"
 
@@ -183,7 +183,7 @@ static int remove_coplanar(polygon *list, int count, const plane *p, double slac
     return kept;
 }
 
-/* Walls of the region with nothing in front: -1 where there are too many. */
+/* Adds planes with no polygon in front as bounds of the region; -1 if there are too many. */
 static int add_convex_bounds(decomposition *c, polygon *list, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -260,7 +260,7 @@ static int compare_areas(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The surface, large triangles first: they say best where their planes are. */
+/* The surface as polygons, large triangles first, whose planes are the most accurate. */
 static polygon *surface_polygons(const gw_mesh *m)
 {
     polygon *list = malloc((size_t)m->triangle_count * sizeof *list);

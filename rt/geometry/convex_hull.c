@@ -131,8 +131,8 @@ static bool add_point(hull *h, int point)
     return true;
 }
 
-/* The point farthest beyond the face; of several at one height that which is farthest out, a
- * corner. -1: none is beyond it. */
+/* The point farthest beyond the face; of several at one height the outermost, a corner of the hull.
+ * -1: none is beyond it. */
 static int farthest_point_beyond(const hull *h, const face *s)
 {
     const double level = 1e-9 * h->size;

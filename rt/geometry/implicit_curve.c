@@ -49,7 +49,8 @@ static double tangent_at(const gw_submanifold *set, double unit, const gw_pose *
     return q.rank < 5 ? 0 : fabs(a[4][4] / a[0][0]);
 }
 
-/* Far away all rows are alike. */
+/* The measure is scaled by the distance, because far away the rows' gradients are nearly
+ * parallel. */
 bool gw_implicit_curve_is_regular(const gw_submanifold *set, double size, const gw_pose *pose)
 {
     assert(set && size > 0 && pose);
@@ -101,9 +102,9 @@ static void displacement_between(double unit, const gw_pose *x, const gw_pose *y
     d[3] = t.w.x, d[4] = t.w.y, d[5] = t.w.z;
 }
 
-/* Follows the curve from the present point until beside the pose, which is there if it is on this
- * curve. Each correction is along the tangent at the new point, since projection acts across it:
- * that converges like Newton's method, also where the curve bends within a step. */
+/* Follows the curve from the present point to the point nearest to the pose, which coincides with
+ * it if the pose is on this curve. Each correction is along the tangent at the new point, which
+ * projection leaves unchanged: converges like Newton's method, also at high curvature. */
 bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
 {
     double d[6], t[6], reach = fmax(w->step, w->came), far = reach * w->unit;
@@ -139,8 +140,8 @@ static gw_curve_trace_status status_at(gw_curve_trace *w)
                                                                : GW_TRACE_CONTINUES;
 }
 
-/* Halves the distance to a crossing ahead, or to where two arcs pass closely: nearby it shows which
- * of the two it is. */
+/* Halves the distance to a crossing ahead, or to a close passage of two arcs: the two can be
+ * distinguished near by. */
 static void shorten_before_crossing(const gw_curve_trace *w, double moved, gw_curve_trace *next)
 {
     double fallen = w->clear - next->clear;
@@ -314,8 +315,7 @@ bool gw_implicit_curve_pose(const gw_submanifold *set, double s, gw_pose *pose)
     return gw_submanifold_contains(&followed, pose);
 }
 
-/* The share of the last step at which it comes to the pose, by the distance that is left along it.
- */
+/* The share of the last step at which it reaches the pose; false if it does not. */
 static bool comes_to(const gw_curve_walk *walk, const gw_pose *pose, double *share)
 {
     double size = walk->trace.size, chord = walk->to - walk->from, along[6], left[6];

@@ -43,7 +43,7 @@ static gw_vec3 point_at(const search *s, gw_quat q)
                         : gw_add(s->near->p, gw_rotate(q, t->of));
 }
 
-/* Of the wanted rotation there is no turn to be computed. */
+/* True for the wanted rotation itself, whose angle is exactly zero. */
 static bool same_rotation(gw_quat a, gw_quat b)
 {
     return a.w == b.w && a.x == b.x && a.y == b.y && a.z == b.z;
@@ -144,8 +144,8 @@ static void half_angles(gw_quat d0, gw_quat d1, gw_vec3 free, gw_circle_distance
 }
 
 /*
- * Angle sets whose plane is normal to one of the two axes: turning about that one moves X along the
- * plane, and the search is over the other, the first following as the nearest.
+ * Angle sets whose plane is normal to one of the two axes: rotation about that axis moves X within
+ * the plane, so the search is over the other angle, and the first one is the nearest for it.
  */
 static candidate over_plane(const search *s, gw_quat q1)
 {

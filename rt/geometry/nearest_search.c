@@ -243,8 +243,7 @@ static double approximate_rotation_slope(const gw_circle_distance *r, double c, 
     return -2 * polynomial * (r->k2 * c - r->k1 * s) / (ch * sqrt(1 + ch));
 }
 
-/* Slopes at the samples with even or odd numbers, nearly. Loops that a compiler makes vectors of.
- */
+/* Approximate slopes at the samples with even or odd numbers, in loops that compilers vectorise. */
 GW_TARGET_CLONES
 static void sample_slopes(const circle_distance_terms *w, int odd, double slope[HALF])
 {
@@ -275,10 +274,9 @@ static void sample_slopes(const circle_distance_terms *w, int odd, double slope[
         slope[i] += ll * turn[i];
 }
 
-/* The minimum between two angles where the slope turns from - to +: Newton's method, halving where
- * it leaves them; `f` is half the value there. It gives up where that is sure to stay above
- * `least`.
- */
+/* The minimum between two angles where the slope changes from - to +: Newton's method, with
+ * bisection outside of them; `f` is half the value there. It ends early if that is certain to stay
+ * above `least`. */
 static double circle_minimum(const circle_distance_terms *w, double low, double high, double psi,
                              int steps, double least, double *f)
 {

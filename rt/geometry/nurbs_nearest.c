@@ -111,9 +111,9 @@ static void held_at_bounds(const gw_nurbs *s, const rectangle *r, const double x
                    (x[k] >= r->high[k] && g[k] <= 0);
 }
 
-/* Newton's step, or Gauss and Newton's where the Hessian is not positive definite, as far as it
- * stays in the rectangle; where what is left of it does not lead downhill, each parameter's own.
- * True where it is Newton's. */
+/* Newton step, or Gauss-Newton step if the Hessian is not positive definite, cut at the rectangle;
+ * if the cut step is not a descent direction, the steps of the single parameters. True if it is the
+ * Newton step. */
 static bool find_step(const gw_nurbs *s, const rectangle *r, const double x[2],
                       const local_model *m, double step[2])
 {
@@ -355,8 +355,8 @@ typedef struct cell {
     hessian_range range;
 } cell;
 
-/* True where bounds over a part that holds the cell leave nothing to search in it: it is too far
- * off, or has one minimum, which is found. */
+/* True if the bounds over a part that contains the cell decide it: it is too far away, or has one
+ * minimum, which is then found. */
 static bool is_decided(search *q, const gw_nurbs_leaf *part, const rectangle *r, cell *c)
 {
     double least = q->best->distance - CERTIFIED * q->s->size;
@@ -381,9 +381,9 @@ static bool is_decided(search *q, const gw_nurbs_leaf *part, const rectangle *r,
 }
 
 /*
- * Decides a cell, or goes on with a part of it: the edge that f falls towards all over the cell, or
- * its halves. The bounds of its leaf decide most; those of its own cost more, and are smaller: at a
- * pole, and on an edge that is one point, those of the leaf never become small.
+ * Decides a cell, or replaces it by the edge towards which f falls all over the cell, or by its
+ * halves. The bounds of its leaf decide most cells; the cell's own bounds are more expensive but
+ * tighter, which is needed at a pole and on an edge that is one point.
  */
 static void branch_cell(search *q, const waiting *w)
 {
@@ -439,8 +439,8 @@ static void open_node(search *q, const gw_nurbs_node *node)
     }
 }
 
-/* Goes on until nothing closer than nearest->distance is left, or what was found is closer than
- * `enough`, or at the bound of cells. Returns the least bound of what is left (m). */
+/* Searches until no cell can be closer than nearest->distance, a point closer than `enough` is
+ * found, or the number of cells is used up. Returns the least bound of the remaining cells (m). */
 static double run_search(search *q, const gw_nurbs *s, gw_vec3 to, int cells, double enough,
                          gw_nurbs_nearest *nearest)
 {
@@ -466,7 +466,7 @@ static double run_search(search *q, const gw_nurbs *s, gw_vec3 to, int cells, do
     return HUGE_VAL;
 }
 
-/* What a step that diverges asks for may not be. */
+/* False for a point of a diverging step: not finite, or beyond GW_MAX_COORDINATE. */
 static bool is_reachable(gw_vec3 x)
 {
     return fmax(fabs(x.x), fmax(fabs(x.y), fabs(x.z))) <= GW_MAX_COORDINATE && gw_finite3(x);

@@ -116,7 +116,7 @@ static void middle_of(const gw_nurbs *s, const part_of_shape *part, double x[2])
         x[k] = k < s->dimension ? 0.5 * (part->r.low[k] + part->r.high[k]) : 0;
 }
 
-/* Each point to the closest of the other shape near by, by turns. */
+/* Alternating projections: each point to the near closest point of the other shape in turn. */
 static void alternate_projections(pair_search *q, double x[2][2], int turns)
 {
     gw_nurbs_point at[2];
@@ -138,7 +138,7 @@ static void alternate_projections(pair_search *q, double x[2][2], int turns)
     }
 }
 
-/* Cells' centres are points, whose distance is one to go below. */
+/* Lowers the upper bound to the distance of the two cells' centres. */
 static void offer_pair(pair_search *q, const pair_of_parts *w)
 {
     double x[2][2];

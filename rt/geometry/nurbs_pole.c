@@ -193,7 +193,7 @@ const gw_nurbs_plane *gw_nurbs_coordinates(const gw_nurbs *s, const double param
     return &pole->plane;
 }
 
-/* True near an uneven knot; an edge, which has to be felt in its parameter, is not near. */
+/* True near an uneven knot, except near an edge, which must be detected in its parameter. */
 static bool is_near_uneven(const gw_nurbs *s, const double parameter[2])
 {
     bool near = false;
@@ -236,8 +236,8 @@ bool gw_nurbs_moving_coordinates(const gw_nurbs *s, const double parameter[2],
     return true;
 }
 
-/* The parameters whose meridian leaves towards (x, y), as far along it as its first derivative
- * tells. */
+/* First guess: parameters on the meridian that leaves towards (x, y), at the distance given by its
+ * first derivative. */
 static void first_guess(const gw_nurbs *s, const gw_nurbs_pole *p, const double xy[2], double far,
                         double parameter[2])
 {

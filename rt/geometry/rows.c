@@ -75,7 +75,7 @@ bool gw_rows_out_of_work(const gw_row *rows, int count)
     return false;
 }
 
-/* A closest point was followed, or was known, and as many parts were looked into. */
+/* Counts the work of a closest point, followed or known, and of a search of `cells` cells. */
 static void count_work(const gw_row *row, bool known, int cells)
 {
     int point = known ? GW_NURBS_POINT_WORK : GW_NURBS_FOLLOW_WORK;
@@ -96,8 +96,8 @@ typedef struct follower {
     bool known; /* a row before with this point has found it, at `start` */
 } follower;
 
-/* The distance by which the closest point is told from others: once a search has found it for a row
- * before, the one it has. */
+/* The distance that identifies the closest point: that of the point which a search has found for an
+ * earlier row, else the row's value (m). */
 static double expected_distance(const gw_row *row, const follower *f, gw_vec3 to)
 {
     gw_nurbs_point at;
@@ -257,8 +257,9 @@ static gw_vec3 point_of(const gw_row *row, const gw_pose *x)
 }
 
 /*
- * Whether a row's point met a fold of its offset surface, while its closest point was followed from
- * `before` on. Feet go faster than the point by 1 / margin at most; one that went farther jumped.
+ * True if a row's point reached a fold of its offset surface while its closest point was followed
+ * from `before`. A foot moves at most 1 / margin times as fast as the point; if it moved farther it
+ * jumped.
  */
 static bool met_fold(const gw_row *row, const double before[2], const gw_pose *from,
                      const gw_pose *to)

@@ -140,7 +140,8 @@ bool gw_shape_check(const gw_shape *shape, gw_error *error)
 
 /* ---- mass ----------------------------------------------------------------------------------- */
 
-/* Edges of the bounding box of a curve or surface, none of them thin. */
+/* Edge lengths of the box that stands for a curve or surface in mass properties, none too thin
+ * (m). */
 static gw_vec3 stand_in(const gw_shape *s)
 {
     const gw_nurbs *n = s->nurbs;

@@ -1,6 +1,6 @@
 /*
- * PID on the pose error, with anti-windup, and the spring that holds the model to the hand.
- * Runs on the loop's thread, RT safe.
+ * PID on the pose error with anti-windup, and the virtual coupling of the model to the device. On
+ * the loop's thread, RT safe.
  */
 #include "rt/haptics/admittance.h"
 
@@ -52,7 +52,7 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *er
 gw_virtual_coupling gw_virtual_coupling_for(double mass, double scale, double dt)
 {
     assert(dt > 0);
-    /* a spring is stable far above k dt^2 / m = 0.05, and feels the same */
+    /* stable far above k dt^2 / m = 0.05; a stiffer spring makes no difference to the hand */
     double k = fmin(STIFFNESS_MAX, 0.05 * mass / (dt * dt));
     return (gw_virtual_coupling){k, 2 * sqrt(k * mass), SLACK_M / scale, FORCE_MAX};
 }

@@ -1,8 +1,8 @@
 /*
- * The desired impedance as a wrench on the model. A tick finds the matrices of eq. 4 for where the
- * model is (gw_desired_begin), takes what hand and control apply (gw_desired_apply), and the
- * model's step asks for the wrench at each of its stages (gw_desired_wrench). On the loop's thread,
- * RT safe.
+ * The desired impedance as a wrench on the model. A tick computes the matrices of eq. 4 at the
+ * model's pose (gw_desired_begin), takes the wrench of hand and control (gw_desired_apply), and the
+ * stages of the model's step evaluate the wrench (gw_desired_wrench). On the loop's thread, RT
+ * safe.
  */
 #include "rt/haptics/desired_impedance.h"
 
@@ -37,7 +37,7 @@ static gw_wrench in_world(gw_quat q, const double f[6])
                        gw_rotate(q, gw_v3(f[3], f[4], f[5]))};
 }
 
-/* R^T M R of both halves: a matrix on world axes, on those of the held frame. */
+/* R^T M R of all four blocks: a matrix in world axes, in those of the held frame. */
 static void turn_to_axes(gw_quat q, const double m[6][6], double out[6][6])
 {
     double half[6][6];
@@ -53,7 +53,7 @@ static void turn_to_axes(gw_quat q, const double m[6][6], double out[6][6])
     }
 }
 
-/* The way back of a 6 x 6 matrix. */
+/* The inverse: a 6 x 6 matrix in the held frame's axes, in world axes. */
 static void turn_to_world(gw_quat q, const double m[6][6], double out[6][6])
 {
     turn_to_axes(gw_quat_conj(q), m, out);
@@ -116,12 +116,12 @@ static gw_wrench spring_and_damper(const gw_desired_impedance *d, const gw_pose 
 }
 
 /*
- * Stiff ones, by a linearly implicit step of u = x_h' over h:
+ * Stiff springs and dampers, by a linearly implicit step of u = x_h' over h:
  *
  *   u_1 = u_0 + h (Lambda_d^-1 (F - k x_0 - (b + h k) u_1) + a),   B = b + h k
  *
  * with z = B^(1/2) u_1 a positive definite system, (I + h B^(1/2) Lambda_d^-1 B^(1/2)) z = B^(1/2)
- * u_f, u_f the velocity without B. Any stiffness is stable, rests are exact.
+ * u_f, u_f the velocity without B. Stable for any stiffness; the rest pose is exact.
  */
 static void hold_implicit(gw_desired_impedance *d, const gw_wrench *applied)
 {
@@ -144,9 +144,9 @@ static void hold_implicit(gw_desired_impedance *d, const gw_wrench *applied)
 
 /* ---- the desired mass ------------------------------------------------------------------------ */
 
-/* The factor from the wrench that is felt to the one on the model, along a direction in which M_d
- * is the part s of the model's own inertia: 1/s, bounded. What is resisted (s = 0) is left to the
- * constraints. */
+/* The factor from the felt wrench to the wrench on the model, along a direction in which M_d is the
+ * fraction s of the model's own inertia: 1/s, bounded. 1 for resisted directions (s = 0), which are
+ * left to the constraints. */
 static double gain_of(double s)
 {
     return s > 0 ? fmin(1 / s, GW_DESIRED_MASS_RATIO) : 1;
@@ -173,9 +173,9 @@ static void spectral_product(const double v[6][6], const double g[6], const doub
  * accelerates the model, whose own free acceleration is a + c + J-dot v, by
  * Lambda_d^-1 (F_felt + Lambda a) + c + J-dot v: eq. 4 with F_env = Lambda a (eq. 13), as g = 1/S.
  *
- * c is the part that grows with the square of velocities, of Coriolis and centripetal terms. It
- * stays as it is, as J-dot v does: the sum of both alone is free of the choice of coordinates.
- * Times g it would do work on what is joined to the held body, and a light load would run away.
+ * c is the part that is quadratic in the velocities (Coriolis and centripetal terms). Like J-dot v
+ * it is not scaled: only the sum of both is independent of the coordinates. Scaled by g it would do
+ * work on the bodies joined to the held one, and a light load would accelerate without bound.
  */
 static void impose_mass(gw_desired_impedance *d, const double own[6][6], const double a[6])
 {
@@ -222,7 +222,7 @@ void gw_desired_take(gw_desired_impedance *d, const gw_desired_def *def, const g
     *d = (gw_desired_impedance){.def = *def, .active = is_stated(def), .rest = rest};
 }
 
-/* Whether explicit stages of a step bear spring and damper. */
+/* True if spring and damper are too stiff for explicit stages of a step. */
 static bool is_stiff(const gw_desired_impedance *d)
 {
     double damping = 0, stiffness = 0;

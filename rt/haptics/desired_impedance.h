@@ -4,10 +4,10 @@
  *
  *   M_d x_h'' + b_d x_h' + k_d x_h = F_h + F_env
  *
- * in the axes of the held frame, x_h counted from the pose at which the tool took hold. It is a
- * wrench on the model, so that the model moves as eq. 4 says and every control law shows that
- * motion. Where joints or constraints resist, they go on resisting: M_d acts in the directions of
- * the range of Lambda^-1 = J_h D^-1 P J_h^T alone (eq. 6, 18). README.md has the derivation.
+ * in the axes of the held frame, x_h counted from the pose at which the tool took hold. It is
+ * realised as a wrench on the model, so that the model moves by eq. 4 and every control law renders
+ * that motion. Directions that joints or constraints resist stay resisted: M_d acts only in the
+ * range of Lambda^-1 = J_h D^-1 P J_h^T (eq. 6, 18). README.md has the derivation.
  *
  * All wrenches and twists: at the held frame's origin, world axes. One state per tool, on the
  * loop's thread, RT safe.
@@ -17,8 +17,8 @@
 
 #include "rt/haptics/operational_space.h"
 
-/* Diagonals of M_d, b_d and k_d: x, y, z, then about x, y, z of the held frame. All zero, without a
- * mass: the model is felt as it is. */
+/* Diagonals of M_d, b_d and k_d: x, y, z, then about x, y, z of the held frame. All zero and no
+ * mass: the model's own impedance is rendered. */
 typedef struct gw_desired_def {
     bool has_mass;       /* false: the model's own */
     double mass[6];      /* kg, kg m^2; all > 0 where there is one */
@@ -26,8 +26,10 @@ typedef struct gw_desired_def {
     double stiffness[6]; /* N/m, N m/rad; >= 0 */
 } gw_desired_def;
 
-/* A direction whose own inertia is more than so many times M_d is felt as this part of its own:
- * close to a singular posture that grows without bound, and so would the wrench. */
+/* A direction whose own inertia exceeds M_d by more than this factor is rendered with its own
+ * inertia over this factor: near a singular posture its inertia, and with it the wrench, would be
+ * unbounded.
+ */
 #define GW_DESIRED_MASS_RATIO 100.0
 
 typedef struct gw_desired_impedance {
@@ -47,20 +49,20 @@ typedef struct gw_desired_impedance {
     double energy, power; /* of the spring (J), of the damper (W), as the tick begins */
 } gw_desired_impedance;
 
-/* Another impedance from the next tick on, at rest where the frame is; one whose springs are those
- * of before keeps its rest. */
+/* Sets another impedance from the next tick on, with its rest pose at the held frame's present one;
+ * the rest pose is kept if the stiffness is unchanged. */
 void gw_desired_take(gw_desired_impedance *d, const gw_desired_def *def, const gw_pose *held);
 
-/* Begins a tick of dt seconds: takes the model's own state at the held frame and makes of it the
- * state that is felt, Lambda_d^-1 and the free acceleration of eq. 4, for the control laws.
- * `constant`: the wrench on the model cannot change within the step. */
+/* Begins a tick of dt seconds: replaces the model's own state at the held frame by the rendered
+ * one, Lambda_d^-1 and the free acceleration of eq. 4, for the control laws. `constant`: the wrench
+ * on the model cannot change within the step. */
 void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt,
                       bool constant);
 
-/* The wrench that hand and control apply in this tick, as gw_desired_wrench() is to have it. */
+/* Sets the wrench that hand and control apply in this tick, for gw_desired_wrench(). */
 void gw_desired_apply(gw_desired_impedance *d, const gw_wrench *applied);
 
-/* The wrench on the model where the held frame is at `pose` and moves with `twist`. */
+/* The wrench on the model with the held frame at `pose` and the twist `twist`. */
 gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *applied,
                             const gw_pose *pose, const gw_twist *twist);
 
@@ -69,8 +71,8 @@ double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose);
 double gw_desired_damping_power(const gw_desired_impedance *d, const gw_pose *pose,
                                 const gw_twist *twist);
 
-/* The least inertia that is felt along any direction: a lower bound (kg, kg m^2), or 0 without a
- * desired mass. */
+/* Lower bound of the rendered mass (kg) and of the rendered inertia (kg m^2) in any direction; 0
+ * without a desired mass. */
 double gw_desired_least_mass(const gw_desired_def *def);
 double gw_desired_least_inertia(const gw_desired_def *def);
 

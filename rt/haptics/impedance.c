@@ -101,8 +101,8 @@ void gw_impedance_init(gw_impedance_control *c, const gw_impedance_def *def)
     *c = (gw_impedance_control){.def = *def};
 }
 
-/* Whether both are four channels: then weak springs alone hold the device, and an edit of the scene
- * that let go of it would leave it to the hand's push. */
+/* True if both laws are four channels: there only weak springs hold the device, and a restart of
+ * these at an edit of the scene would leave it to the hand's force. */
 static bool keeps_springs(const gw_impedance_def *was, const gw_impedance_def *def)
 {
     return was->kind == GW_LAW_FOUR_CHANNEL && def->kind == GW_LAW_FOUR_CHANNEL &&
@@ -216,10 +216,9 @@ static bool imposes_model_motion(const gw_impedance_control *c)
     return c->def.kind == GW_LAW_IMPEDANCE || c->def.kind == GW_LAW_PENALTY;
 }
 
-/* Along resisted directions eq. 11 lets no wrench move the device. A spring that followed the
- * device as it drifts there would store energy that nobody gave, and would draw the model along
- * once such a direction becomes free: with the passivity controller on, springs follow free
- * directions only. */
+/* True if springs follow free directions only (passivity controller on). Along resisted directions
+ * no wrench moves the device under eq. 11: a spring that followed its drift there would store
+ * energy without a source, and would pull the model once such a direction becomes free. */
 static bool follows_free_only(const gw_impedance_control *c)
 {
     return c->def.passivity && imposes_model_motion(c);
@@ -258,8 +257,8 @@ static gw_wrench spring_wrench(gw_impedance_control *c, const gw_impedance_work 
     return follows_free_only(c) ? gw_resisted_free_part_of_wrench(&c->resisted, &spring) : spring;
 }
 
-/* Whether device and model went apart by `way` since the last tick as their velocities have it, and
- * were not put elsewhere. */
+/* True if the relative motion `way` since the last tick agrees with the velocities: neither device
+ * nor model jumped. */
 static bool moved_smoothly(const gw_impedance_control *c, const gw_impedance_work *w,
                            const gw_twist *way)
 {
@@ -314,7 +313,7 @@ static gw_wrench penalty_wrench(gw_impedance_control *c, const gw_impedance_work
     *booked = def->at_once || def->by_mass ? *weights : 0;
     if (c->by_velocities.count == 0)
         return u;
-    /* where a model may come by going round, a spring would pull it: a damper alone */
+    /* directions of nonholonomic rows can be reached by a detour: a damper alone, no spring */
     gw_penalty_def damper = *def;
     double none;
     damper.stiffness = 0;
@@ -344,14 +343,14 @@ static gw_wrench impedance_law(const gw_impedance_control *c, const gw_impedance
 }
 
 /*
- * What the device exerts under four channels for an acceleration a that its environment gives the
- * model. With m = M_d^(1/2) and m Lambda^-1 m = V S V^T it is
+ * The wrench of the device under four channels for an acceleration a of the model by its
+ * environment. With m = M_d^(1/2) and m Lambda^-1 m = V S V^T it is
  *
  *   m V min(1, 1/S) V^T m a
  *
- * M_d a, as in eq. 11, where the model is the heavier one; where the device is, F_env = Lambda a
- * itself. There M_d a would be S times what the hand gives to a model that a wall stops, and throw
- * the device back from the wall.
+ * that is M_d a, as in eq. 11, along directions in which the model is heavier, and F_env = Lambda a
+ * along those in which the device is. There M_d a would be S times the hand's force on a model that
+ * a wall stops, and would throw the device back.
  */
 static void find_reflected(gw_impedance_work *w)
 {
@@ -425,8 +424,8 @@ static bool feeds_forward(const gw_impedance_control *c)
     return c->def.kind != GW_LAW_COUPLING;
 }
 
-/* Accounts for the tick that ended. A deficit is paid by the springs, by growing slack; slack
- * recovers at the cost of half of what is dissipated below the least of the last second. */
+/* Accounts for the last tick. Springs pay a deficit by growing slack; slack recovers at the cost of
+ * half of the energy dissipated below the least excess of the last second. */
 static void observe_passivity(gw_impedance_control *c, gw_impedance_work *w, double stored,
                               double booked)
 {
@@ -496,7 +495,7 @@ static gw_passivity_prediction predict_tick(const gw_impedance_control *c,
         .springs = predicted_spring_energy(c, w, &apart)};
 }
 
-/* Of the device as the control law lets it move. */
+/* Inverse mass of the device under the control law. */
 static gw_inverse_mass device_inverse_mass_under_control(const gw_impedance_control *c,
                                                          const gw_impedance_work *w)
 {
@@ -552,8 +551,8 @@ static gw_twist motion_without_hand(const gw_impedance_control *c, const gw_impe
                       gw_mul_add(ahead->device.w, half, a.t)};
 }
 
-/* After the step, when the model's motion and the command are known: the damping that is still
- * missing, by the device alone. */
+/* After the step, with the model's motion and the command known: the remaining damping, on the
+ * device alone. */
 static void damp_by_known_step(gw_impedance_control *c, gw_impedance_work *w,
                                const gw_operational_step *step, const gw_wrench *command)
 {
@@ -766,10 +765,10 @@ static void measure_free_acceleration(gw_impedance_control *c, gw_impedance_work
 }
 
 /*
- * The impulse to be given in this tick. Held for a tick, an impulse changes the device's velocity
- * on average amid the tick, the model's at its end: they end s dt/2 apart, in one direction if it
- * is given in this tick, in the other if in the next one. It is given in the tick in which the hand
- * pays for that distance and does not gain from it.
+ * The impulse to be given in this tick. An impulse that is held for a tick changes the device's
+ * velocity on average in mid-tick, the model's velocity at the end: they end s dt/2 apart, in one
+ * direction if it is given in this tick, in the opposite one if in the next. It is given in the
+ * tick in which the hand does work for that displacement instead of gaining energy.
  */
 static gw_wrench impulse_due(gw_impedance_control *c, const gw_impedance_work *w, gw_wrench impulse)
 {

@@ -1,6 +1,6 @@
 /*
- * Control of impedance devices (mechanisms II, IV, V): which wrench the device is to exert and
- * which wrench the model feels, so that the hand has the model's held frame in it.
+ * Control of impedance devices (mechanisms II, IV, V): the wrench that the device exerts and the
+ * wrench on the model, such that the hand feels the model's held frame.
  *
  * A tick has two halves. gw_impedance_pre_step() gives the wrench on the model; the model steps;
  * gw_impedance_post_step() gives the command that the device exerts during the same tick. The
@@ -140,26 +140,28 @@ typedef struct gw_impedance_control {
 
 void gw_impedance_init(gw_impedance_control *c, const gw_impedance_def *def);
 
-/* Another control law from the next tick on; the command goes over by the slew limit. Energy that
- * springs hold at the switch is booked as an edit, the passivity observer does not count it. From
- * four channels to four channels with the same springs, as at an edit of the scene, these keep
- * their stretch, and the observer goes on, unless device or model jump. */
+/* Switches to another control law from the next tick on; the command changes within the slew limit.
+ * Energy in the springs at the switch is booked as an edit and not counted by the passivity
+ * observer. From four channels to four channels with the same springs, as in an edit of the scene,
+ * the springs keep their stretch, and the observer continues, unless device or model jump. */
 void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def);
 
-/* For every tick in which gw_impedance_pre_step() is not called, for whatever reason: control
- * begins anew with the next one, with springs that are slack at first. */
+/* For every tick in which gw_impedance_pre_step() is not called: control restarts with the next
+ * call, with springs that are slack at first. */
 void gw_impedance_disengage(gw_impedance_control *c, double dt);
 
-/* First half of a tick, before the model's step: fills in `on_model` and `hand`. What `model`
- * points to is used during the call only. */
+/* First half of a tick, before the model's step: returns `on_model` and `hand`. The arrays to which
+ * `model` points are used during the call only. */
 gw_impedance_out gw_impedance_pre_step(gw_impedance_control *c, const gw_operational_state *model,
                                        const gw_impedance_device *device, double dt);
 
-/* Second half, after the model's step: fills in the rest of what gw_impedance_pre_step() gave. */
+/* Second half, after the model's step: fills in the remaining members of *out, which
+ * gw_impedance_pre_step() returned. */
 void gw_impedance_post_step(gw_impedance_control *c, const gw_operational_step *step,
                             gw_impedance_out *out);
 
-/* The free acceleration changed without a step (an edit): it is not predicted from the last one. */
+/* After a change of the free acceleration without a step (an edit): the next prediction does not
+ * use the last step. */
 void gw_impedance_reset_prediction(gw_impedance_control *c);
 
 #endif

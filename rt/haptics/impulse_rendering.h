@@ -1,10 +1,10 @@
 /*
- * Rendering of collision impulses, M_d J_h D^-1 J_c^T p: given within one tick where the limits of
- * the device allow it, else spread over 20 ms at most; the rest is dropped and reported.
+ * Rendering of collision impulses, M_d J_h D^-1 J_c^T p: within one tick if the limits of the
+ * device allow it, else spread over at most 20 ms; the remainder is dropped and reported.
  *
- * Impulses do not count against the command's slew limit; a budget of their own (N s in any second)
- * bounds what a chattering contact can do to the hand. One state per tool, on the loop's thread, RT
- * safe.
+ * Impulses are exempt from the command's slew limit; a budget of their own (N s in any second)
+ * bounds the effect of a chattering contact on the hand. One state per tool, on the loop's thread,
+ * RT safe.
  */
 #ifndef GW_HAPTICS_IMPULSE_RENDERING_H
 #define GW_HAPTICS_IMPULSE_RENDERING_H

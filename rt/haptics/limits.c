@@ -1,5 +1,5 @@
 /*
- * The last gate of commands to devices. On the loop's thread, RT safe.
+ * The command gate of devices. On the loop's thread, RT safe.
  */
 #include "rt/haptics/limits.h"
 
@@ -84,8 +84,8 @@ static bool stop_at_edge(gw_vec3 *linear, gw_vec3 at, double reach)
 /* ---- oscillation ------------------------------------------------------------------------------
  */
 
-/* A component turns once it has come back by more than `size` from where it was farthest; the most
- * turns that any component remembers. */
+/* Counts reversals: a component has reversed when it is back by more than `size` from its extreme.
+ * Returns the largest decayed count of the three components. */
 static double count_reversals(gw_swing *s, gw_vec3 a, double size, double keep)
 {
     const double now[3] = {a.x, a.y, a.z};
@@ -107,8 +107,8 @@ static double count_reversals(gw_swing *s, gw_vec3 a, double size, double keep)
     return most;
 }
 
-/* Takes size away while the command swings faster than a hand does, gives it back after; the share
- * that is left. First order in both directions. */
+/* Scales the command down while it oscillates faster than a hand can, and up again afterwards, with
+ * first-order time constants; returns the factor. */
 static double damp_oscillation(gw_command_gate *gate, gw_vec3 linear, gw_vec3 angular,
                                double linear_size, double angular_size, double dt)
 {

@@ -1,20 +1,21 @@
 /*
- * The last gate: every command to every device passes through one of these two functions, behind
+ * The command gate: every command to every device passes through one of these two functions, after
  * all control. Nothing else in rt/ makes a gw_device_command. In this order
  *
- *   finite      a command that is not finite is none, and the device is disengaged
- *   workspace   at the edge, the part that leads outward is taken out
- *   oscillation a guarded device's command that swings fast and far loses size until it calms down
+ *   finite      a command that is not finite becomes zero, and the device is disengaged
+ *   workspace   at the edge, the outward part is removed
+ *   oscillation a guarded device's command with fast and large oscillation is scaled down until it
+ *               ends
  *   soft        after a guarded device was engaged its limits are small, then grow
  *   clamp       |u| <= limit, the direction kept
  *   slew        |u - u_last| <= rate dt, the direction of the change kept; limits go before it
  *
- * so that what comes out is finite, within the limits and, unless a limit itself fell, within the
- * slew limit. A command that is not engaged, or not finite, skips all but the first: zero is never
- * late.
+ * so that the result is finite, within the limits and, unless a limit itself fell, within the slew
+ * limit. A command that is not engaged, or not finite, skips all but the first: zero is sent
+ * without delay.
  *
- * Controls may know limits of their own (anti-windup, the budget of impulses); the gate does not
- * rely on them. Device space. One state per device, on the loop's thread, RT safe.
+ * Control laws may also apply limits (anti-windup, the budget of impulses); the gate does not rely
+ * on them. Device space. One state per device, on the loop's thread, RT safe.
  */
 #ifndef GW_HAPTICS_LIMITS_H
 #define GW_HAPTICS_LIMITS_H
@@ -39,10 +40,9 @@ static inline double gw_stricter_limit(double a, double b)
     return a < b ? a : b;
 }
 
-/* The stricter of a tool's limits (task space), brought to device space by the workspace map's
- * `scale` > 0 (m/m), and of the device's own. `guarded`: a device that can hurt (its safety is
- * latched), which gets rates where nobody states them: the whole of a limit within
- * GW_GATE_SLEW_TIME. */
+/* The stricter of a tool's limits (task space), converted to device space by the workspace map's
+ * `scale` > 0 (m/m), and the device's own. `guarded`: a device that can hurt (its safety is
+ * latched), which has default rates: a whole limit within GW_GATE_SLEW_TIME. */
 #define GW_GATE_SLEW_TIME 0.01
 gw_command_limits gw_command_limits_of(const gw_command_limits *tool, double scale,
                                        const gw_device_info *device, bool guarded);
@@ -55,16 +55,16 @@ bool gw_clamp_norm(gw_vec3 *a, double most);
  */
 
 #define GW_GATE_SOFT_SHARE 0.1 /* of the limits, at first */
-#define GW_GATE_SOFT_HOLD  0.5 /* s, as long as it stays that small */
-#define GW_GATE_SOFT_RAMP  2.0 /* s, until all of it is there */
+#define GW_GATE_SOFT_HOLD  0.5 /* s at that share */
+#define GW_GATE_SOFT_RAMP  2.0 /* s of the ramp to the full limits */
 
-/* A command's components between turning points: where each went from, which way it goes. */
+/* State of a command's components for the count of reversals. */
 typedef struct gw_swing {
     double extreme[3], turns[3]; /* turns of the last time constant */
     int way[3];                  /* 1, -1; 0: it has not moved yet */
 } gw_swing;
 
-/* Of one device. All zero: engaged, nothing commanded so far. */
+/* State of one device's gate. All zero: engaged, without a command so far. */
 typedef struct gw_command_gate {
     bool begun;                        /* it was engaged softly at least once */
     double soft;                       /* s until all of the limits is there; 0: it is */
@@ -73,17 +73,17 @@ typedef struct gw_command_gate {
     gw_vec3 last_linear, last_angular; /* sent */
 } gw_command_gate;
 
-/* From the next command on, limits begin small. */
+/* Restarts the soft engagement with the next command. */
 void gw_gate_engage_softly(gw_command_gate *gate);
 
-/* Where the device is and how it is treated, in this command. */
+/* Position and treatment of the device for one command. */
 typedef struct gw_gate_input {
     gw_vec3 at; /* from the middle of its workspace (m) */
     double dt;  /* s since the last command, > 0 */
     bool guarded, engaged;
 } gw_gate_input;
 
-/* The limits that a command will meet now: small after an engagement. For controls. */
+/* The present limits, which are small after an engagement. For control laws. */
 gw_command_limits gw_gate_limits(const gw_command_gate *gate, const gw_command_limits *limits,
                                  bool guarded);
 
@@ -93,12 +93,11 @@ typedef struct gw_gated_command {
     bool finite;               /* it was finite; if not, it is zero */
 } gw_gated_command;
 
-/* To an impedance device: the wrench that it is to exert. */
+/* Command to an impedance device: the wrench that it exerts. */
 gw_gated_command gw_gate_wrench(gw_command_gate *gate, const gw_wrench *wrench,
                                 const gw_command_limits *limits, const gw_gate_input *in);
 
-/* To an admittance device: the velocity that it is to servo. One that is not finite is replaced by
- * standing still. */
+/* Command to an admittance device: the velocity that it servoes; zero if it is not finite. */
 gw_gated_command gw_gate_velocity(gw_command_gate *gate, const gw_twist *velocity,
                                   const gw_command_limits *limits, const gw_gate_input *in);
 

@@ -16,8 +16,7 @@
 #define FADE      10.0
 #define ROUNDING  1e-12 /* of the largest squared singular value: rounding of squares */
 
-/* Below the first of these ratios s_i / s_1 directions are fully resisted, from the second on not.
- */
+/* Ratios s_i / s_1: directions are fully resisted below *low, and free from *high on. */
 static void ratios_of(const gw_resisted_def *def, double *low, double *high)
 {
     *low = *high = def->threshold > 0 ? def->threshold : THRESHOLD;
@@ -64,9 +63,9 @@ static void reduce_to_triangle(int rows, double (*a)[6])
     }
 }
 
-/* Whether six rows have no singular value as small as `high` of the largest, which is at most the
- * root of |A^T A|: A^T A - high^2 |A^T A| I is positive definite, by Cholesky's method. False where
- * that bound cannot tell. */
+/* True if six rows certainly have no singular value below `high` times the largest, which is at
+ * most the root of |A^T A|: A^T A - high^2 |A^T A| I is positive definite, by a Cholesky
+ * factorisation. */
 static bool is_surely_regular(const double (*a)[6], double high)
 {
     double g[6][6], sum = 0;
@@ -322,8 +321,8 @@ void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
     add_at_held_frame(out->dof, columns, acceleration, out->free_acceleration);
 }
 
-/* Of a + b v + c(v, v): (a(v) + a(-v)) / 2 - a(0). Forces that are linear or odd in velocities,
- * dampers and friction, are no part of it. */
+/* The quadratic part c(v, v) of a(v) = a + b v + c(v, v) is (a(v) + a(-v)) / 2 - a(0). It excludes
+ * forces that are odd in the velocities, such as dampers and friction. */
 void gw_operational_inertial_of(const gw_model *model, gw_operational_state *state)
 {
     double ahead[GW_MODEL_MAX_DOF], back[GW_MODEL_MAX_DOF], rest[GW_MODEL_MAX_DOF];

@@ -44,14 +44,14 @@ typedef struct gw_resisted_directions {
 void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
                                gw_resisted_directions *out);
 
-/* The directions of `all` across those of `part`, which it contains: what velocity rows resist
- * beyond position rows. */
+/* The directions of `all` orthogonal to those of `part`, which it contains: those that velocity
+ * rows resist in addition to position rows. */
 void gw_resisted_directions_beyond(const gw_resisted_directions *all,
                                    const gw_resisted_directions *part, gw_resisted_directions *out);
 
-/* The part of a twist, or of a wrench, that is not along them: with S = diag(1/L, 1/L, 1/L, 1, 1,
- * 1) S^-1 (I - P) S twist and S (I - P) S^-1 wrench. The two are dual: the work of the projected
- * wrench in a twist is the work of the wrench in the projected twist. */
+/* The part of a twist or of a wrench outside the resisted directions: with S = diag(1/L, 1/L, 1/L,
+ * 1, 1, 1) S^-1 (I - P) S twist and S (I - P) S^-1 wrench. The two are dual: the work of the
+ * projected wrench in a twist is the work of the wrench in the projected twist. */
 gw_twist gw_resisted_free_part_of_twist(const gw_resisted_directions *directions,
                                         const gw_twist *twist);
 gw_wrench gw_resisted_free_part_of_wrench(const gw_resisted_directions *directions,
@@ -67,11 +67,10 @@ void gw_operational_inverse_inertia(const gw_model *model, int dof, const double
 void gw_operational_body_inverse_inertia(const gw_model *model, int body, double *work,
                                          double out[6][6]);
 
-/* In how many directions a body can move: the rank of that matrix, turns weighed with `length` (m).
- */
+/* Number of freedoms of a body: the rank of that matrix, rotations weighted by `length` (m). */
 int gw_operational_body_freedoms(const gw_model *model, int body, double length, double *work);
 
-/* The held frame as a tick begins. */
+/* State of the held frame at the start of a tick. */
 typedef struct gw_operational_state {
     int dof;
     gw_pose pose;
@@ -92,14 +91,15 @@ typedef struct gw_operational_state {
 void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
                              gw_operational_state *out);
 
-/* Adds to the state of a model `inertial`, at the cost of three more free accelerations. */
+/* Sets `inertial` of a model's state, at the cost of three more evaluations of free
+ * accelerations. */
 void gw_operational_inertial_of(const gw_model *model, gw_operational_state *state);
 
-/* The state of a point that is held without its turn: three rows, the angular ones are zero and the
- * axes the world's. `jacobian`: what the state refers to. */
+/* Reduces the state to a held point (three rows): the angular rows become zero and the axes the
+ * world's. `jacobian`: the columns to which the state refers. */
 void gw_operational_point_of(gw_operational_state *state, double (*jacobian)[6]);
 
-/* The held frame as the tick's step ends. */
+/* State of the held frame at the end of the tick's step. */
 typedef struct gw_operational_step {
     gw_pose pose;
     gw_twist twist;
@@ -111,7 +111,7 @@ typedef struct gw_operational_step {
  * (gw_world_system), `dof` entries; NULL: none. */
 void gw_operational_step_of(const gw_model *model, const double *impulse, gw_operational_step *out);
 
-/* The same of a point. */
+/* The same for a held point. */
 void gw_operational_point_step_of(gw_operational_step *step);
 
 #endif

@@ -135,8 +135,9 @@ double gw_passivity_unit_dissipation(gw_inverse_mass m, const gw_twist *way, dou
            dt;
 }
 
-/* A body that is slowed by the share r moves less in the same tick: energy = r (1 - r/2) taken /
- * dt. */
+/* A body that is slowed by the share r also moves less in the tick: energy = r (1 - r/2) taken /
+ * dt.
+ */
 double gw_passivity_damping_rate(double energy, double taken, double most, double dt)
 {
     if (!(energy > 0) || !(taken > 0))

@@ -1,15 +1,15 @@
 /*
- * Time-domain passivity observer and controller: the observer adds up the energy that control
- * itself gives to hand and model, the controller finds the damping that keeps it from coming out,
- * by a prediction of the coming tick.
+ * Time-domain passivity observer and controller: the observer sums up the energy that control
+ * itself generates, the controller determines the damping that dissipates it, by a prediction of
+ * the coming tick.
  *
  *   excess = work of the springs on device and on model + change of what they store - booked
  *            + F_h . (motion of the model - motion of the device), where F_h is fed forward
  *
  * The first line is the energy that springs and dampers generate by sampling and delay; the second
- * the energy that the model, a copy of what the hand moves, gets beyond what the hand gave. All
- * from the motions that both really made and the wrenches that acted meanwhile. A passive
- * controller's excess never rises over any second. README.md has the theory. RT safe.
+ * the energy that the model gets beyond the work of the hand on the device. Both are computed from
+ * the actual motions and the wrenches that acted during them. The excess of a passive controller
+ * does not rise over any second. README.md has the theory. RT safe.
  */
 #ifndef GW_HAPTICS_PASSIVITY_H
 #define GW_HAPTICS_PASSIVITY_H
@@ -41,7 +41,7 @@ typedef struct gw_passivity_observer {
 void gw_passivity_observe(gw_passivity_observer *p, const gw_pose *device, const gw_pose *model,
                           double stored, double booked, int delay);
 
-/* Control put `energy` into its springs, or took it out of them, on its own account. */
+/* Adds `energy` (J) that control put into its springs (negative: took out) to the excess. */
 void gw_passivity_charge(gw_passivity_observer *p, double energy);
 
 /* The wrenches that are held until the next tick; `fed`: the part on the model that is F_h. */
@@ -51,15 +51,15 @@ void gw_passivity_hold(gw_passivity_observer *p, const gw_wrench *on_device,
 /* At the end of every tick, with control or without. */
 void gw_passivity_end_tick(gw_passivity_observer *p, double dt);
 
-/* The energy that the coming tick may bring so that nothing comes out in the second that it ends,
- * nor in the one that ends now: what was lost since they began, or since any 64th of a second up to
- * `ahead` later (J). Below zero: a deficit. */
+/* The energy that the coming tick may generate without a net gain over the second that ends with
+ * it, or over the one that ends now: the energy dissipated since these seconds began, or since any
+ * 64th of a second up to `ahead` later (J). Negative: a deficit. */
 double gw_passivity_reserve(const gw_passivity_observer *p, int ahead, double dt);
 
-/* The energy to be taken back in this tick (J); below zero: nothing. */
+/* The energy to be dissipated in this tick (J); negative: none. */
 double gw_passivity_deficit(const gw_passivity_observer *p, double dt);
 
-/* The coming tick, predicted, or with a model that has stepped already. */
+/* The coming tick: predicted, or with the model's step known. */
 typedef struct gw_passivity_prediction {
     gw_twist device, model;             /* their motions (m, rad) */
     gw_wrench on_device, on_model, fed; /* acting in it; fed: the part that is F_h */
@@ -69,9 +69,9 @@ typedef struct gw_passivity_prediction {
 /* The wrench on the device in the coming tick, if `newest` is commanded now. */
 gw_wrench gw_passivity_acting(const gw_passivity_observer *p, const gw_wrench *newest, int delay);
 
-/* The energy to be dissipated in the tick (J; none where it is not above zero): what the tick
- * brings, with all that came since the least of the last second; and for a prediction, with the
- * deficit and a margin for what it misses. */
+/* The energy to be dissipated in the tick (J; none if not positive). Known step: the energy that
+ * the tick generates, plus the gain since the least excess of the last second. Prediction: also the
+ * deficit and a margin for prediction errors. */
 double gw_passivity_known_excess(const gw_passivity_observer *p,
                                  const gw_passivity_prediction *ahead, double dt);
 double gw_passivity_predicted_excess(const gw_passivity_observer *p,

@@ -95,7 +95,7 @@ static void factor_of(const gw_penalty_def *def, const gw_resisted_directions *d
         }
 }
 
-/* 1/2 k |P e|^2 in the device's metric: what the paper's form would store, were it a spring. */
+/* 1/2 k |P e|^2 in the device's metric: the energy of the paper's form, if it were a spring's. */
 static double printed_energy(const gw_penalty_def *def, const double p[6][6], const double e[6],
                              double length)
 {
@@ -106,8 +106,8 @@ static double printed_energy(const gw_penalty_def *def, const double p[6][6], co
     return 0.5 * def->stiffness * sum;
 }
 
-/* M_d sum (k n n^T e + b n n^T e') as the paper prints it: where M_d is no multiple of the identity
- * that is no force of a potential. `factor` holds P. */
+/* M_d sum (k n n^T e + b n n^T e') as the paper prints it: not conservative unless M_d is a
+ * multiple of the identity. `factor` holds P. */
 static gw_wrench penalty_as_published(gw_penalty *p, const gw_penalty_def *def,
                                       const gw_resisted_directions *directions, const double e[6],
                                       const double rate[6], double *weights)
@@ -197,7 +197,7 @@ static double stretch_within_tank(gw_penalty *p, const gw_penalty_def *def, cons
     return 0.5 * k * (after * after - before * before);
 }
 
-/* Half of what the damper takes: the other half stays against what sampling gives. */
+/* Half of the energy that the damper dissipates; the other half is kept against sampling errors. */
 static double damper_power_kept(const gw_penalty *p, const gw_penalty_def *def,
                                 const double rate[6], double dt)
 {
@@ -213,14 +213,14 @@ static double energy_of(const gw_penalty *p, const gw_penalty_def *def)
     return 0.5 * def->stiffness * n * n;
 }
 
-/* X and s as they are now; the energy that this brings is the weights'. */
+/* Sets X and s to their targets; the energy of that counts as one of changed weights. */
 static void set_at_once(gw_penalty *p, const double target[6][6], const double e[6])
 {
     memcpy(p->factor, target, sizeof p->factor);
     gw_matrix6_apply(target, e, p->stretch);
 }
 
-/* The same with the stretch still to come, paid for beforehand. */
+/* Sets X alone; the tank gets the energy for the stretch that will follow. */
 static void set_eased(gw_penalty *p, const gw_penalty_def *def, const double target[6][6],
                       const double e[6])
 {
@@ -230,7 +230,7 @@ static void set_eased(gw_penalty *p, const gw_penalty_def *def, const double tar
     p->started = true;
 }
 
-/* s' = X e', by the way that was gone since the last tick. */
+/* Integrates s' = X e' over the motion since the last tick. */
 static void stretch_by_motion(gw_penalty *p, const double e[6])
 {
     double moved[6], d[6];

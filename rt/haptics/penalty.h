@@ -1,6 +1,6 @@
 /*
- * Penalties along resisted directions (mechanisms eq. 17): a spring and a damper between the
- * device and the model, whose directions come and go.
+ * Penalties along resisted directions (mechanisms eq. 17): a spring and a damper between the device
+ * and the model, along directions that change with the configuration.
  *
  * In scaled coordinates e_s = (e_p / L, e_r), with weights w_i of the directions n_i:
  *
@@ -8,9 +8,9 @@
  *   P = sum w_i n_i n_i^T,  W = sum sqrt(w_i) n_i n_i^T,  M_s the device's inertia so scaled
  *
  * so that the device is accelerated by k and b along n, whatever its inertia. The stretch s is a
- * state: s' = X e_s'. The spring's energy 1/2 k |s|^2 then changes by the wrench's work alone,
- * while X changes as it likes. Where s is not X e_s, it is brought there by energy that the damper
- * took. README.md says more. On the loop's thread, RT safe.
+ * state, s' = X e_s', so that the spring's energy 1/2 k |s|^2 changes by the wrench's work alone,
+ * however X changes. A difference of s from X e_s is reduced with energy that the damper dissipated
+ * before. README.md says more. On the loop's thread, RT safe.
  */
 #ifndef GW_HAPTICS_PENALTY_H
 #define GW_HAPTICS_PENALTY_H
@@ -37,8 +37,8 @@ typedef struct gw_penalty {
     bool eased; /* starts without stretch, with a tank that pays for it: after a switch */
 } gw_penalty;
 
-/* The wrench on the device, where the model is `error` away (model less device) and moves away with
- * `rate`. *weights: energy that changed weights put into the spring in this tick (J). */
+/* The wrench on the device for the pose error `error` (model less device) and its rate. *weights:
+ * energy that changes of weights put into the spring in this tick (J). */
 gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
                           const gw_resisted_directions *directions, const gw_twist *error,
                           const gw_twist *rate, double dt, double *weights);
@@ -47,8 +47,8 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
 double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *def, double length,
                                    const gw_twist *way, double dt);
 
-/* Tank and spring give up to `energy` away, the spring by growing slack; its part of the wrench
- * goes with it. Returns what they gave (J). Weights that act at once have nothing to give. */
+/* Takes up to `energy` (J) from the tank and from the spring, whose stretch and wrench decrease.
+ * Returns the energy taken; 0 with weights that act at once. */
 double gw_penalty_release_energy(gw_penalty *p, const gw_penalty_def *def, double length,
                                  double energy, gw_wrench *wrench);
 

@@ -26,7 +26,7 @@ double gw_smallest_mass(double hand_stiffness, double tau)
     return CALM * hand_stiffness * tau * tau;
 }
 
-/* A spring of control: what it is, against the bound. */
+/* Compares the applied stiffness of a control spring with the sampling bound. */
 static gw_rendered_value spring_answer(double requested, double applied, double damping,
                                        double friction, const gw_render_request *r)
 {
@@ -61,10 +61,9 @@ static void render_springs(const gw_render_request *r, gw_rendered *out)
     out->reach = d->force_max > 0 && k.linear > 0 ? d->force_max / k.linear : 0;
 }
 
-/* At an impedance device force that is fed forward and back makes the device's mass that of the
- * model, by the gain M_d/M - 1; below M_d/2 that gain exceeds one and no delay is small enough.
- * Couplings leave the device its own mass before the model's; four channels push both with the
- * hand's force. */
+/* With an impedance device, forces fed forward and back change the device's mass to the model's by
+ * the gain M_d/M - 1; below M_d/2 the gain exceeds one and no delay is small enough. Couplings add
+ * the model's mass to the device's own; four channels drive both with the hand's force. */
 static gw_rendered_value mass_answer(gw_control_law law, double model, double device)
 {
     gw_rendered_value v = {.requested = model, .applied = model, .bound = 0.5 * device};

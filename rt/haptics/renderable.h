@@ -1,7 +1,7 @@
 /*
- * The stiffness and mass that a device can render of those requested, and why. Sampling a
- * spring of stiffness K and damping B at a period T, with a delay besides, gives energy to the hand
- * unless the device's own friction b takes it (Colgate and Schenkel, "Passivity of a class of
+ * The stiffness and mass that a device can render of the requested ones, and the reasons. A spring
+ * of stiffness K and damping B sampled at a period T, with a delay, generates energy unless the
+ * device's own friction b dissipates it (Colgate and Schenkel, "Passivity of a class of
  * sampled-data systems", 1997):
  *
  *   b > K (T/2 + delay) + |B|
@@ -18,15 +18,16 @@
 #include "rt/haptics/desired_impedance.h"
 #include "rt/haptics/impedance.h"
 
-/* The stiffest hand that a rendered mass is to bear (N/m, N m/rad), as the simulated hand's. */
+/* The stiffest hand with which a rendered mass must be stable (N/m, N m/rad): the simulated hand's.
+ */
 #define GW_HAND_STIFFNESS         500.0
 #define GW_HAND_STIFFNESS_ANGULAR 5.0
 
 typedef enum gw_renderable_reason {
     GW_RENDERED_AS_ASKED,     /* within every bound */
-    GW_RENDERED_BY_DEFAULT,   /* nothing was asked for */
-    GW_RENDERED_WATCHED,      /* beyond the sampling bound: the passivity controller pays */
-    GW_RENDERED_BEYOND_BOUND, /* the same, and nobody does */
+    GW_RENDERED_BY_DEFAULT,   /* no value requested */
+    GW_RENDERED_WATCHED,      /* beyond the sampling bound, with the passivity controller on */
+    GW_RENDERED_BEYOND_BOUND, /* beyond the sampling bound, without it */
     GW_RENDERED_WITH_DEVICE,  /* the law leaves the device its own mass */
     GW_RENDERED_TOO_LIGHT,    /* below the smallest mass that a hand of GW_HAND_STIFFNESS bears */
     GW_RENDERED_SOFTER        /* the device's own structure gives way in series with it */
@@ -67,8 +68,8 @@ typedef struct gw_render_request {
 /* The largest K with b > K (T/2 + delay) + |B|; 0 where there is none. */
 double gw_sampling_bound(double friction, double damping, double dt, double delay);
 
-/* The smallest mass with which a hand of stiffness K_h that acts tau late stays calm, a quarter of
- * the stiffness that rings: 7 K_h tau^2. */
+/* The smallest mass that is stable with a hand of stiffness K_h and delay tau (s), with a factor of
+ * four on the stiffness at which it oscillates: 7 K_h tau^2. */
 double gw_smallest_mass(double hand_stiffness, double tau);
 
 gw_rendered gw_renderable_values(const gw_render_request *request);

@@ -79,7 +79,7 @@ void gw_transition_start(gw_transition *transition, const gw_pose *from, const g
         plan_trapezoid(transition, reach, angle / reach, limits);
 }
 
-/* Fraction of the way gone and its rate, for a trapezoid with raised-cosine ramps. */
+/* Fraction of the path and its rate at t, for a trapezoid with raised-cosine ramps. */
 static double fraction_travelled(const gw_transition *transition, double t, double *rate)
 {
     double ramp = transition->ramp, whole = transition->duration;

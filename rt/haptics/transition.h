@@ -1,13 +1,13 @@
 /*
- * Bumpless transition to a new set: at a switch the model is put on its new set at once; the hand
- * is shown the model displaced by an offset that starts as the jump and dies out smoothly, so that
- * pose and twist are continuous, speed stays bounded, and the model goes on moving along the new
- * set.
+ * Bumpless transition to a new submanifold: at a switch the model is put on the new set at once;
+ * the tool is shown displaced from the model by an offset that starts as the jump and decays
+ * smoothly, so that pose and twist are continuous, the speed is bounded, and the model keeps moving
+ * along the new set.
  *
  *   shown = model + offset(t),   offset(t) = s(t) offset0 + g(t) rate0
  *
- * s falls from 1 to 0 with a trapezoid of speed whose ramps are raised cosines; g takes up the
- * part of the old twist that the new set forbids. On the loop's thread, RT safe.
+ * s falls from 1 to 0 with a trapezoidal speed profile whose ramps are raised cosines; g absorbs
+ * the part of the old twist that the new set forbids. On the loop's thread, RT safe.
  */
 #ifndef GW_HAPTICS_TRANSITION_H
 #define GW_HAPTICS_TRANSITION_H
@@ -35,13 +35,14 @@ typedef struct gw_transition {
     double fading; /* duration of g (s) */
 } gw_transition;
 
-/* Starts one: the tool is shown at `from` moving with `twist`, its model is at `to` with
- * `to_twist`. Not active where both agree. */
+/* Starts a transition from the shown tool's pose `from` and twist to the model's pose `to` and
+ * `to_twist`. Not active if both agree. */
 void gw_transition_start(gw_transition *transition, const gw_pose *from, const gw_twist *twist,
                          const gw_pose *to, const gw_twist *to_twist,
                          const gw_transition_limits *limits);
 
-/* Time goes on by dt, slowed by `pace` (0 .. 1, where the operator resists). True when it ends. */
+/* Advances time by dt (s), slowed by `pace` (0 .. 1, as the operator resists). True when it
+ * ends. */
 bool gw_transition_advance(gw_transition *transition, double dt, double pace);
 
 /* The shown pose and twist of a model at `pose` with `twist`. */

@@ -31,7 +31,7 @@ double gw_spring_energy(const gw_spring_damper *k, const gw_twist *error)
     return 0.5 * (k->linear * gw_norm2(error->v) + k->angular * gw_norm2(error->w));
 }
 
-/* ---- what a step bears ---------------------------------------------------------------------- */
+/* ---- stability limits of a step -------------------------------------------------------------- */
 
 gw_inverse_mass gw_inverse_mass_bound(const double m[6][6])
 {
@@ -75,7 +75,7 @@ void gw_easing_start(gw_easing *easing, const gw_twist *error)
     *easing = (gw_easing){.rest = *error, .lasts = fmax(1.5 * way, EASE_TIME)};
 }
 
-/* How far it has come, 0 .. 1. */
+/* Progress of the easing, 0 .. 1. */
 static double easing_fraction(const gw_easing *easing)
 {
     return easing->time < easing->lasts ? easing->time / easing->lasts : 1;

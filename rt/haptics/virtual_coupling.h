@@ -1,7 +1,7 @@
 /*
  * Springs with dampers between device and model: coordination and virtual coupling, the stiffness
- * and damping that are stable at a period, and how they come in after a switch. Pure functions and
- * a small state. RT safe.
+ * and damping that are stable at a period, and their easing in after a switch. Pure functions and a
+ * small state. RT safe.
  */
 #ifndef GW_HAPTICS_VIRTUAL_COUPLING_H
 #define GW_HAPTICS_VIRTUAL_COUPLING_H
@@ -19,7 +19,7 @@ typedef struct gw_spring_damper {
 /* False where all is zero: nothing was stated. */
 bool gw_spring_is_stated(const gw_spring_damper *k);
 
-/* k e + b e': the wrench on the device towards a model that is `error` away (model less device). */
+/* k e + b e': the wrench on the device towards the model, `error` being model less device. */
 gw_wrench gw_spring_wrench(const gw_spring_damper *k, const gw_twist *error, const gw_twist *rate);
 
 /* 1/2 k e^2 (J) */
@@ -33,20 +33,19 @@ typedef struct gw_inverse_mass {
 /* An upper bound of the eigenvalues of Lambda^-1's diagonal blocks. */
 gw_inverse_mass gw_inverse_mass_bound(const double inverse_inertia[6][6]);
 
-/* The spring, scaled down until its dampers take at most a quarter of a difference of velocity in a
- * step of dt, between two bodies of these inverse masses. */
+/* The spring scaled down so that its dampers reduce a velocity difference between two bodies of
+ * these inverse masses by at most a quarter in a step of dt. */
 gw_spring_damper gw_spring_within_step_limit(const gw_spring_damper *k, gw_inverse_mass a,
                                              gw_inverse_mass b, double dt);
 
-/* The stiffest virtual coupling between device and model at the period dt with `delay` (s) besides:
- * damping ratio one, a quarter of the stiffness that is stable. Theory in README.md. */
+/* The stiffest virtual coupling between device and model at the period dt and the additional
+ * `delay` (s): damping ratio one, a quarter of the stable stiffness. Theory in README.md. */
 gw_spring_damper gw_virtual_coupling_bound(double device_mass, double device_inertia,
                                            double model_mass, double model_inertia, double dt,
                                            double delay);
 
-/* The rest position of the springs: after a switch it goes from the device's position to the
- * model's, while their stiffness rises from zero; and it gives way (slack) to pay for an energy
- * deficit. */
+/* The rest position of the springs: after a switch it moves from the device's position to the
+ * model's while the stiffness rises from zero; slack added to it pays for an energy deficit. */
 typedef struct gw_easing {
     gw_twist rest;      /* model less device at the switch (m, rad) */
     double time, lasts; /* s */
@@ -55,20 +54,19 @@ typedef struct gw_easing {
 
 void gw_easing_start(gw_easing *easing, const gw_twist *error);
 
-/* Device and model moved apart by `way` in directions that the spring does not follow. */
+/* Shifts the rest by `way`, a relative motion in directions that the spring does not follow. */
 void gw_easing_shift(gw_easing *easing, const gw_twist *way);
 
-/* The spring's stretch in this tick, with `k` softened. *booked: the energy that easing puts in
- * (J). */
+/* The spring's stretch in this tick; softens `k`. *booked: the energy that easing puts in (J). */
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring_damper *k, const gw_twist *error, double dt,
                         double *booked);
 
-/* The spring grows slack and gives up to `energy` away; returns what it gave (J). */
+/* Adds slack to the spring to release up to `energy` (J); returns the energy released. */
 double gw_easing_release_energy(gw_easing *easing, const gw_spring_damper *k, gw_twist *stretch,
                                 double energy);
 
-/* Slack recovers as quickly as `energy` and its time constant allow; returns the energy used (J).
- */
+/* Reduces the slack as fast as `energy` (J) and its time constant allow; returns the energy
+ * used. */
 double gw_easing_recover(gw_easing *easing, const gw_spring_damper *k, gw_twist *stretch,
                          double energy, double dt);
 

@@ -37,11 +37,11 @@ typedef struct gw_workspace_fit {
  */
 gw_workspace_map gw_workspace_fitted(const gw_workspace_fit *fit);
 
-/* The set bounds how far the tool comes, and the map's scale goes by that. */
+/* True if the set bounds the motion of the tool, by which the map's scale is then fitted. */
 bool gw_workspace_fits_locus(const gw_workspace_fit *fit);
 
-/* The map with its centre moved and its offset turned so that the device, where it is, is at the
- * task pose. */
+/* The map with its centre and orientation offset changed so that the device's present pose maps to
+ * the task pose. */
 gw_workspace_map gw_workspace_recentred(const gw_workspace_map *map, const gw_pose *task,
                                         const gw_pose *device);
 
