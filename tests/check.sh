@@ -39,9 +39,9 @@ done
 
 # Layout, and words that say something is unfinished.
 if command -v clang-format >/dev/null 2>&1; then
-    for f in $(git ls-files '*.c' '*.h'); do
-        clang-format --dry-run -Werror "$f" >/dev/null 2>&1 || complain "$f: clang-format would change it (make format)"
-    done
+    bad=$(git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror 2>&1 | grep ': error:' | cut -d: -f1 | sort -u)
+    [ -z "$bad" ] || complain "clang-format would change (make format):
+$bad"
 fi
 bad=$(git ls-files '*.c' '*.h' '*.ts' '*.tsx' '*.mjs' | xargs grep -nE '\b(TODO|FIXME|XXX|HACK)\b')
 [ -z "$bad" ] || complain "unfinished:
