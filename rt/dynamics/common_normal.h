@@ -10,18 +10,18 @@
 #include "rt/geometry/nurbs_pole.h"
 
 #define GW_NEWTON_STEPS 20
-#define GW_CONVERGED    1e-8 /* of the size: a step this short leaves an error of its square */
-#define GW_FARTHEST     0.25 /* of the size: no step goes farther over a surface */
-#define GW_JUMP         0.2  /* of the size: who comes that far has not followed a branch */
-#define GW_CONFORMING   1e-7 /* of the inverse size: no less relative curvature */
+#define GW_CONVERGED    1e-8 /* of the size: after a step this short the error is of its square */
+#define GW_FARTHEST     0.25 /* of the size: the longest Newton step over a surface */
+#define GW_JUMP         0.2  /* of the size: a total way this long has left the branch */
+#define GW_CONFORMING   1e-7 /* of the inverse size: the least relative curvature */
 
 /* A point of a surface or a curve with its tangents and second derivatives (world axes). */
 typedef struct gw_patch {
     int count;                     /* of tangents */
     gw_vec3 p, n, t[2], second[3]; /* n outward; second derivatives: 11, 12, 22 */
-    double to[2][2];               /* coordinates of the place from those along the tangents */
+    double to[2][2];               /* parameters from coordinates along the tangents */
     bool beyond;
-    const gw_nurbs_plane *plane; /* where the place's coordinates are x and y of one: */
+    const gw_nurbs_plane *plane; /* non-NULL where the coordinates are x, y of a pole's plane: */
     double xy[2];
 } gw_patch;
 
@@ -41,7 +41,7 @@ double gw_contact_size(const gw_closure_contact *contact);
 
 gw_raw_patch gw_raw_patch_at(const gw_surface *surface, const double *z);
 
-/* In coordinates whose tangents are orthonormal, and in world axes. */
+/* The same in world axes, in coordinates whose tangents are orthonormal. */
 gw_patch gw_patch_at(const gw_surface *surface, const double *z, const gw_body_frame *frame);
 
 /* Moves a place by y along the tangents of its patch. */
@@ -67,8 +67,8 @@ bool gw_normal_system_at(const gw_closure_contact *contact, const gw_body_frame 
 /* The smaller eigenvalue of K (1/m), which is symmetric at a common normal. */
 double gw_least_relative_curvature(const gw_normal_system *s);
 
-/* How far Newton's method may go. DESCEND: a curve's point goes down the gap where the curve
- * crosses b, too, and so to a minimum, never to a maximum. */
+/* How far Newton's method may go from its start. DESCEND: a curve's point takes the step of |K|, so
+ * that it converges to a minimum of the gap and never to a maximum. */
 typedef enum gw_newton_reach { GW_ON_BRANCH, GW_ANYWHERE, GW_DESCEND } gw_newton_reach;
 
 /* Newton's method from a place; false where it does not converge within its reach. */
@@ -82,7 +82,8 @@ bool gw_surface_sample(const gw_surface *surface, int i, double z[3]);
 /* The place of a surface near the point x of its body's frame, the closest where that is simple. */
 void gw_surface_place_near(const gw_surface *surface, gw_vec3 x, double z[3]);
 
-/* At an apex or a corner, where an edge is a point but no pole, no parameter tells the way. */
+/* Moves z off an apex or a corner, where an edge degenerates to a point that is no pole and the
+ * derivative by a parameter vanishes. */
 void gw_move_off_apices(const gw_nurbs *nurbs, double z[2]);
 
 gw_vec3 gw_into_body(const gw_body_frame *frame, gw_vec3 x);

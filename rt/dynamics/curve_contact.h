@@ -1,6 +1,6 @@
 /*
- * Two curves that touch and keep one tangent, and how that moves. Inside of rt/dynamics, and for
- * assembly; RT safe.
+ * Contact of two curves with a common tangent: its rows and their derivatives. Inside of
+ * rt/dynamics, and for assembly; RT safe.
  */
 #ifndef GW_DYNAMICS_CURVE_CONTACT_H
 #define GW_DYNAMICS_CURVE_CONTACT_H
@@ -9,25 +9,25 @@
 
 #define GW_CURVE_ROWS 3
 
-/* Where they touch; the rows that keep them there: two distances across b's tangent (m), and the
- * angle between the tangents (rad), with gradients by the bodies' twists (world axes), rates and
- * what of their second derivatives the bodies' accelerations do not make. */
+/* The contact point and its rows: two distances across b's tangent (m) and the angle between the
+ * tangents (rad), with gradients by the bodies' twists (world axes), rates and bias accelerations
+ * (J-dot v). */
 typedef struct gw_curve_contact {
     gw_vec3 c, c_dot; /* on b */
     gw_vec3 t, t_dot; /* b's unit tangent */
     gw_vec3 n;        /* across it, along the relative curvature: of the first row */
     double value[GW_CURVE_ROWS], rate[GW_CURVE_ROWS], bias[GW_CURVE_ROWS];
     gw_wrench on_a[GW_CURVE_ROWS], on_b[GW_CURVE_ROWS];
-    bool conforms; /* they bend alike */
+    bool conforms; /* their curvatures agree */
     bool beyond;   /* past the end of one */
 } gw_curve_contact;
 
 /* Whether both sides are curves, of free form or rims. */
 bool gw_contact_is_of_curves(const gw_closure_contact *contact);
 
-/* The contact with the bodies in these frames, followed from `place`, which moves along; searched
- * for over the whole of both where the place is not known, or nothing is found from there. False
- * where the tangents are nowhere alike as the equations ask; the state is then of closest points.
+/* The contact with the bodies in these frames, followed from `place`, which is updated; both curves
+ * are searched where the place is not known or Newton's method fails from there. False where no
+ * common tangent is found; the state is then that of the closest points.
  */
 bool gw_curve_contact_at(const gw_closure_contact *contact, const gw_body_frame *a,
                          const gw_body_frame *b, gw_contact_place *place, gw_curve_contact *state);

@@ -23,8 +23,8 @@ typedef struct gw_guided_def {
     double length;          /* L of the metric, for general sets (m); 0: 0.05 */
 } gw_guided_def;
 
-/* Base motion: the set is fixed in a base frame that moves steadily, starting at `from`, with the
- * twist of the world's origin; def.set is then given in the base frame. */
+/* Base motion: the set is fixed in a base frame that moves from the pose `from` with a constant
+ * twist; def.set is then given in the base frame. */
 typedef struct gw_base_motion {
     bool moves;            /* false: the base is the world */
     gw_twist twist, inner; /* about the world's origin in world axes; about the base's in its own */
@@ -39,17 +39,19 @@ gw_base_motion gw_base_motion_between(const gw_pose *from, const gw_pose *to, do
 
 typedef struct gw_guided {
     gw_model model;
-    gw_pose pose;    /* world_from_body, on the set */
-    gw_twist twist;  /* of the body's origin; relative to the base it is tangent to the set */
+    gw_pose pose; /* world_from_body, on the set */
+    gw_twist
+        twist; /* of the body's origin, world axes; relative to the base it is tangent to the set */
     double z_dot[6]; /* in the chart at the pose; of a body without constraints: velocity of the
-                        centre of mass, and spin in body axes; unused for a general set */
-    double decay;    /* bound of the rate at which damping decays a motion (1/s) */
+                        centre of mass, angular velocity in body axes; unused for a general set */
+    double decay;    /* upper bound of the decay rate that damping causes (1/s) */
     double lag;      /* of damping in this step (s), gw_rigid_body_lagging() */
     gw_mat3 inverse; /* of the inertia about the centre of mass, in the body's axes */
     gw_base_motion base;
-    bool on_crease; /* within a step: `crease` is a coordinate that stays on a kink of its locus */
+    bool on_crease; /* within a step: coordinate `crease` is held on a kink of the locus */
     int crease;
-    gw_guided_def def; /* last: steps of a body without constraints leave it as it is */
+    gw_guided_def
+        def; /* last, so that the state of a body without constraints is the bytes before it */
 } gw_guided;
 
 /* Whether the model is a guided body. */
@@ -59,12 +61,12 @@ bool gw_model_is_guided(const gw_model *model);
  * the set or near it. */
 void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body);
 
-/* Sets the twist of the set that is nearest to `twist` (of the body's origin) in the mass metric:
- * the motion that remains when the constraints take hold of the body by an impulse. */
+/* Sets the twist nearest to `twist` (of the body's origin, world axes) in the mass metric that is
+ * tangent to the set: the motion after an impulse of the constraints. */
 void gw_guided_set_twist(gw_guided *body, const gw_twist *twist);
 
-/* Sets the base motion from now on. The body keeps what the set allows of its motion, as above; its
- * pose must be on the set where that is now. */
+/* Sets the base motion. The body's twist is projected onto the set as above; its pose must be on
+ * the set at the set's present pose. */
 void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *base);
 
 /* The twist of the base at a point of the world; zero with a fixed base. */
@@ -81,10 +83,11 @@ void gw_guided_revert_step(gw_guided *body, const gw_pose *pose, double dt);
 /* Advances by `dt` seconds in which the body only moves with its base; it is at rest. */
 void gw_guided_move_with_base(gw_guided *body, double dt);
 
-/* Multiplies the velocity relative to the base by `factor`; the kinetic energy taken (J). */
+/* Multiplies the velocity relative to the base by `factor`; returns the kinetic energy removed
+ * (J). */
 double gw_guided_scale_velocity(gw_guided *body, double factor);
 
-/* The largest entry of the set's H (m) at a pose. */
+/* The largest residual |H_i| of the set's rows (m) at a pose. */
 double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body);
 
 #endif

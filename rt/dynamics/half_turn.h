@@ -13,8 +13,9 @@ typedef struct gw_half_turn {
     double angle, cosine, sine;
 } gw_half_turn;
 
-/* half := cosine and sine of half the angle; in a stage (and within 0.1 rad) by the rotation x
- * since the substep began, else there it begins. */
+/* half := cosine and sine of half the angle. In a stage, within 0.1 rad of the start, by a series
+ * in x, half the rotation since the substep began; elsewhere directly. Not in a stage: also sets
+ * `begin`. */
 static inline void gw_turn_half(gw_half_turn *begin, double angle, bool in_stage, double half[2])
 {
     double x = 0.5 * (angle - begin->angle), x2 = x * x;

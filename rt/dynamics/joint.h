@@ -2,8 +2,8 @@
  * Joint types of serial mechanisms: one table. A joint holds a link to its parent and has one
  * coordinate.
  *
- * A new type is a member of the enum, a row of the table and a name, its motion in
- * gw_joint_motion() (joint.c), and the mobilizer that it is (link.c). Any thread, RT safe.
+ * A new type needs a member of the enum, a row of the table and a name, its motion in
+ * gw_joint_motion() (joint.c), and its mobilizer (link.c). Any thread, RT safe.
  */
 #ifndef GW_DYNAMICS_JOINT_H
 #define GW_DYNAMICS_JOINT_H

@@ -5,15 +5,15 @@
  *
  *   D^ q'' + G^ = motors - damping - friction + J_h^T F_h + sum J_i^T F_i
  *
- * It serves trees without closures, springs between bodies and bodies' own damping, whose joints
- * have one coordinate each, at most GW_MAX_LOCAL_LINKS of them, on grounds that stand still.
+ * It applies to trees of at most GW_MAX_LOCAL_LINKS joints of one coordinate each, without
+ * closures, springs between bodies and damping of bodies, on grounds that do not move.
  *
- * gw_local_model_make() runs on another thread, as a rule the world thread, on a system of its own.
- * The loop's system then steps by that model until it gets a newer one. Making a model costs
- * O(n^3). RT safe.
+ * gw_local_model_make() runs on the world thread (or another one), on a copy of the system. The
+ * loop's system then steps by that model until it gets a newer one. Making a model costs O(n^3). RT
+ * safe.
  *
  * A model conserves its own energy, 1/2 v^T D^ v + V^ + G^ (q - q^). A new model changes that
- * energy at constant q and v; gw_system_set_local_model() returns by how much.
+ * energy at constant q and v; gw_system_set_local_model() returns the change.
  */
 #ifndef GW_DYNAMICS_LOCAL_MODEL_H
 #define GW_DYNAMICS_LOCAL_MODEL_H
@@ -30,29 +30,28 @@ typedef struct gw_local_model {
     double q[GW_MAX_LOCAL_LINKS];     /* q^ */
     double reach[GW_MAX_LOCAL_LINKS]; /* bound of the joints' motion within the horizon (rad, m) */
     double gravity[GW_MAX_LOCAL_LINKS]; /* G^ (N m, N) */
-    double
-        factor[GW_MAX_LOCAL_LINKS * (GW_MAX_LOCAL_LINKS + 1) / 2]; /* D^ = L L^T: rows of L, one
-                                                          over its diagonal; the rest is not used */
+    double factor[GW_MAX_LOCAL_LINKS * (GW_MAX_LOCAL_LINKS + 1) /
+                  2]; /* D^ = L L^T: rows of L, with the reciprocal diagonal */
 } gw_local_model;
 
-/* The bytes of a model that a system with so many joints uses. */
+/* Size (bytes) of the used part of a model for `count` joints. */
 size_t gw_local_model_bytes(int count);
 
 /* Whether a system of that definition can step by local models. */
 bool gw_system_takes_local_model(const gw_system_def *def);
 
-/* Whether joints' springs and dampers may be too stiff for the explicit step of a local model, or
- * its grounds move: such a system is to use its exact model for now. */
+/* True where joint springs or dampers may be too stiff for the explicit step of a local model, or a
+ * ground moves: the system then has to use its exact model. */
 bool gw_system_outruns_local_model(gw_system *system);
 
 /* The model of an exact system at its present state, for use during `horizon` seconds. */
 void gw_local_model_make(gw_system *system, double horizon, gw_local_model *out);
 
-/* The system uses D and G of `local`, which outlives its use; NULL: of its own configuration again.
- * Returns the change of energy (J). */
+/* The system uses D and G of `local`, which must outlive its use; NULL: those of its own
+ * configuration. Returns the change of energy (J). */
 double gw_system_set_local_model(gw_system *system, const gw_local_model *local);
 
-/* The model that it uses; NULL: none. */
+/* The local model in use; NULL: none. */
 const gw_local_model *gw_system_local_model(const gw_system *system);
 
 /* The largest distance of a joint from q^ relative to its reach: up to 1 the model is valid. 0

@@ -1,7 +1,7 @@
 /*
- * Free bodies that step together: all of them at one stage of the integrator, then the forces on
- * all, then the next stage. What two of them exert on one another is found once for both, from
- * where both are at that stage, and what one gets the other one loses to the last bit.
+ * Free bodies that step together: the states of all bodies at one stage of the integrator, then the
+ * forces on all, then the next stage. The contact force between two bodies is computed once per
+ * stage, so momentum is conserved to the last bit.
  *
  * The equations are those of a single body (guided_floating.c), by the classic Runge-Kutta formula,
  * one body in each SIMD lane. Belongs to one thread at a time; RT safe.
@@ -28,7 +28,8 @@ static inline gw_body_motion gw_body_motion_of(const gw_pose *pose, const gw_twi
 
 #define GW_LOCKSTEP_BODIES ((GW_MAX_MODELS + GW_LANES - 1) / GW_LANES * GW_LANES)
 
-/* GW_LANES bodies through a step; world axes but for spins, inertias and turns. */
+/* State of GW_LANES bodies during a step: world axes, but angular velocities, inertias and rotation
+ * vectors are in body axes. */
 typedef struct gw_lockstep_lanes {
     gw_lanes inverse_mass, inertia[3][3], inverse[3][3]; /* about the centre of mass */
     gw_lanes3 com, gravity;                              /* in the body; m/s^2 */
@@ -50,12 +51,12 @@ typedef struct gw_lockstep {
     gw_lockstep_lanes lanes[GW_LOCKSTEP_BODIES / GW_LANES];
 } gw_lockstep;
 
-/* Whether a model is a body without constraints, hand apart, that may step so: nothing damps it,
- * and it turns little in a step of h. */
+/* True for a body without constraints that can be stepped here: it is not damped, and it rotates
+ * little in a step of h. The hand is not considered. */
 bool gw_lockstep_takes(const gw_model *model, double h);
 
-/* Steps s->bodies by h. `touch` puts the wrenches on all of them, t seconds into the step, into
- * s->on, which are zero before. finite[i] as gw_step.finite: false leaves body i where it was, at
+/* Steps s->bodies by h. `touch` writes the wrenches on all bodies, t seconds into the step, to
+ * s->on, which is zeroed before. finite[i] as gw_step.finite: false leaves body i where it was, at
  * rest. */
 void gw_lockstep_step(gw_lockstep *s, void (*touch)(void *context, double t), void *context,
                       double h, bool *finite);

@@ -32,29 +32,31 @@ typedef struct gw_forces {
     void (*touch)(const void *touching, double t, const gw_pose *world_from_body,
                   const gw_twist *twist, gw_wrench *on);
     const void *touching;
-    const double *load; /* a generalised force all through the step, of a model that takes_load();
-                           NULL: none */
+    const double *load; /* a generalised force, constant during the step, for a model that
+                           takes_load(); NULL: none */
     const double *lock; /* dampers of coordinates (dof entries; N m s/rad, N s/m) which make the
-                           step implicit, of a model that takes_lock(); NULL: none */
-    bool continues; /* a step that goes on after a collision: its joints' wrenches are not reported,
-                       but those of the part before it */
+                           step implicit, for a model that takes_lock(); NULL: none */
+    bool continues; /* the rest of a step after a collision: the joint wrenches reported are those
+                       of the part before it */
 } gw_forces;
 
 /* The result of one step. */
 typedef struct gw_step {
-    gw_wrench constraint; /* lambda at the step's start, at the held frame (N, N m): the held body's
-                             rate of momentum less the weight, its damping, the hand and
-                             contacts */
-    double work;          /* of the wrench at the held frame during the step (J) */
-    double dissipated;    /* by the model's own damping (J) */
-    double motors;        /* work of its own motors (J) */
-    double base_work;     /* work of the moving base (J) */
-    double pushed;        /* work of what pushes its bodies beside the held frame (J) */
-    double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
-    double energy_error;  /* energy that the step could not account for at its finest (J) */
-    bool edge;            /* it is held by the edge of a surface, or the end of a curve */
-    bool degenerate;      /* two that touch bend alike there, or the contact's branch has ended */
-    bool finite;          /* false: the step failed, the state is the one before it, at rest */
+    gw_wrench
+        constraint; /* lambda at the step's start, at the held frame (N, N m): the held body's rate
+                       of momentum minus weight, damping, the hand's wrench and contact wrenches */
+    double work;    /* of the wrench at the held frame during the step (J) */
+    double dissipated; /* by the model's own damping (J) */
+    double motors;     /* work of its own motors (J) */
+    double base_work;  /* work of the moving base (J) */
+    double
+        pushed; /* work of wrenches pushed on bodies, other than the hand's at the held frame (J) */
+    double margin; /* distance of the constraint rows from linear dependence: 0 at a singular point,
+                      at most 1 */
+    double energy_error; /* error of the energy balance that refinement could not remove (J) */
+    bool edge;           /* the body is held by the edge of a surface, or by the end of a curve */
+    bool degenerate;     /* the relative curvature of a contact vanishes, or its branch has ended */
+    bool finite;         /* false: the step failed; the state is that before the step, at rest */
 } gw_step;
 
 /* Adds the result of a substep. */
@@ -81,21 +83,23 @@ typedef struct gw_model_ops {
     void (*jacobian)(const gw_model *model, double (*columns)[6], double *bias);
     /* D^-1 P w: generalised acceleration (dof entries) by the generalised force w. */
     void (*apply_inverse)(const gw_model *model, const double *force, double *acceleration);
-    /* The same as the mean over a step of h that the model makes implicitly, or, `explicit` being
-     * true, in any way: (D + h C + h^2 K)^-1 P w. NULL: the model has neither C nor K. */
+    /* The mean over a step of h that the model takes implicitly (with `explicit` true: also
+     * explicitly): (D + h C + h^2 K)^-1 P w, with damping C and stiffness K. NULL: the model has
+     * neither. */
     void (*apply_inverse_over)(const gw_model *model, double h, bool explicit, const double *force,
                                double *acceleration);
-    /* Whether damping or springs of its own act, so that it is to have a load all through its step,
-     * as gw_forces.load. NULL: none do. */
+    /* True where the model has dampers or springs of its own: contact impulses then act as a
+     * constant load during its step (gw_forces.load). NULL: never. */
     bool (*takes_load)(const gw_model *model);
-    /* Whether dampers of gw_forces.lock hold its coordinates. NULL: they do not. */
+    /* True where the model accepts dampers of its coordinates (gw_forces.lock). NULL: it does
+     * not. */
     bool (*takes_lock)(const gw_model *model);
     /* Kinetic and potential energy now (J). */
     void (*energy)(const gw_model *model, double *kinetic, double *potential);
     /* Advances by dt seconds. */
     void (*step)(gw_model *model, const gw_forces *forces, double dt, gw_step *step);
-    /* Generalised velocities (dof entries), in the coordinates of jacobian(), and a change of them.
-     * On a moving base, relative to the motion with the least kinetic energy. */
+    /* Generalised velocities (dof entries), in the coordinates of jacobian(); kick() adds to them.
+     * On a moving base they are relative to the motion of least kinetic energy. */
     void (*velocity)(const gw_model *model, double *v);
     void (*kick)(gw_model *model, const double *dv);
     /* Acceleration without the hand and contacts: D^-1 P (-B - G - damping + motors), generalised
@@ -109,14 +113,15 @@ typedef struct gw_model_ops {
     /* The twist of body `index` on a moving base at zero generalised velocity; NULL, or false:
      * none. */
     bool (*carried)(const gw_model *model, int index, gw_twist *twist);
-    /* Columns of what rows of positions alone allow, without those of velocities (rolling, knife
-     * edges); NULL, or false: jacobian() has no others. */
+    /* Columns of J where only position rows constrain the model, without velocity rows (rolling,
+     * knife edges). NULL, or false: jacobian() gives the same. */
     bool (*positional)(const gw_model *model, double (*columns)[6]);
-    /* Coordinate j of a body's joint; turns count on beyond pi. NULL: there are no joints. */
+    /* Coordinate j of a body's joint (m, rad; angles continue beyond pi). NULL: there are no
+     * joints. */
     double (*coordinate)(const gw_model *model, int body, int j);
     /* The model is a value of this many bytes, which may be copied and restored. */
     size_t size;
-    /* Steps and kicks change only so many of its first bytes. NULL: any. */
+    /* Number of leading bytes that steps and kicks change. NULL: all of them. */
     size_t (*state_size)(const gw_model *model);
 } gw_model_ops;
 
@@ -190,7 +195,7 @@ static inline void gw_model_free_acceleration(const gw_model *m, double *a)
     m->ops->free_acceleration(m, 1, a);
 }
 
-/* The same where the model is, moving `speed` times as fast; 0: from rest. */
+/* The same with the model's velocities multiplied by `speed`; 0: at rest. */
 static inline void gw_model_free_acceleration_at(const gw_model *m, double speed, double *a)
 {
     m->ops->free_acceleration(m, speed, a);

@@ -1,6 +1,6 @@
 /*
  * Newton-Euler equations of one rigid body about its frame's origin, the base motion of its set,
- * and small factorisations: inside of the guided body. Pure functions, RT safe.
+ * and small factorisations; private to the guided body. Pure functions, RT safe.
  */
 #ifndef GW_DYNAMICS_RIGID_BODY_H
 #define GW_DYNAMICS_RIGID_BODY_H
@@ -55,8 +55,8 @@ GW_STEP_INLINE void gw_rigid_body_held_frame(const gw_rigid_body *r, const gw_po
     *held_twist = (gw_twist){gw_add(twist->v, gw_cross(twist->w, r->held)), twist->w};
 }
 
-/* Load on the body: force, and torque about the centre of mass; the power of the hand's wrench and
- * the power that damping dissipates (W). */
+/* Load on the body: force, and torque about the centre of mass (world axes); power of the hand's
+ * wrench and power dissipated by damping (W). */
 typedef struct gw_load {
     gw_wrench about_com;
     double power, dissipation;
@@ -88,10 +88,11 @@ GW_STEP_INLINE gw_load gw_rigid_body_load(const gw_guided_def *def, const gw_rig
 }
 
 /*
- * A damper C so strong that explicit stages do not bear it acts on the velocity a time `lag` ahead,
- * -C (v + lag a): terminal velocities stay as they are, and (M + lag C) a = ... decays by 1/lag at
- * most. What the lag adds for the acceleration [a; alpha] of the origin: force, and torque about
- * the centre of mass, and, given off at the twist v, the power dissipated.
+ * A damper C too stiff for explicit stages acts on the velocity a time `lag` ahead, -C (v + lag a):
+ * terminal velocities do not change, and the decay rate by (M + lag C) a = ... is at most 1/lag.
+ * Returns the wrench -lag C [a; alpha] for the acceleration [a; alpha] of the origin, as force and
+ * torque about the centre of mass; gw_rigid_body_dissipates() gives the power that it dissipates at
+ * the twist v.
  */
 static inline gw_wrench gw_rigid_body_lagging(const gw_guided_def *def, const gw_rigid_body *r,
                                               double lag, gw_vec3 a, gw_vec3 alpha)
@@ -119,7 +120,8 @@ GW_STEP_INLINE gw_wrench gw_rigid_body_momentum_rate(double mass, const gw_rigid
     return (gw_wrench){gw_scale(mass, at_com), spin};
 }
 
-/* The constraint wrench at the held frame: rate of momentum minus load. */
+/* The constraint wrench at the held frame, from the rate of momentum minus the load (both about the
+ * centre of mass). */
 gw_wrench gw_rigid_body_constraint_wrench(const gw_rigid_body *r, const gw_wrench *rate,
                                           const gw_wrench *load);
 
@@ -128,8 +130,8 @@ gw_wrench gw_rigid_body_constraint_wrench(const gw_rigid_body *r, const gw_wrenc
 /* world_from_base, `t` seconds from now. */
 gw_pose gw_base_motion_frame(const gw_base_motion *base, double t);
 
-/* A body's pose, and the twist of its origin, from the world into the base frame as it is now, and
- * from the base frame as it is in t seconds to the world. */
+/* A body's pose and the twist of its origin: from the world to the base frame at its present pose,
+ * and from the base frame at its pose in t seconds to the world. */
 gw_pose gw_base_from_world_pose(const gw_base_motion *base, const gw_pose *world_from_body);
 gw_pose gw_base_to_world_pose(const gw_base_motion *base, double t, const gw_pose *base_from_body);
 gw_twist gw_base_from_world_twist(const gw_base_motion *base, const gw_pose *world_from_body,
@@ -140,7 +142,8 @@ gw_twist gw_base_to_world_twist(const gw_base_motion *base, double t,
 /* The twist in the world, in base axes, of a body that is at rest in the base frame. */
 gw_twist gw_base_motion_twist_at(const gw_base_motion *base, const gw_pose *base_from_body);
 
-/* The acceleration that the base adds to that of a point moving in the base frame, in base axes. */
+/* The acceleration (Coriolis and centrifugal) that the base motion adds to that of a point moving
+ * in the base frame, in base axes. */
 gw_twist gw_base_motion_bias(const gw_base_motion *base, gw_vec3 point, const gw_twist *twist);
 
 /* The load in the base frame, with inertial forces; power and dissipation are those in the world.
@@ -149,7 +152,7 @@ gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r,
                             const gw_pose *base_from_body, const gw_twist *twist,
                             const gw_forces *forces, double t);
 
-/* Power (W) that moves the base, from the constraint wrench at the held frame in base axes. */
+/* Power (W) of the base by the constraint wrench at the held frame, in base axes. */
 double gw_base_motion_power(const gw_base_motion *base, const gw_rigid_body *r,
                             const gw_pose *base_from_body, const gw_wrench *constraint);
 
@@ -172,7 +175,7 @@ GW_STEP_INLINE void gw_guided_store_twist(gw_guided *body, const gw_twist *twist
         body->base.moves ? gw_base_to_world_twist(&body->base, 0, &body->pose, twist) : *twist;
 }
 
-/* The body where it is, moving `speed` times as fast. */
+/* A copy of the body with its velocity relative to the base multiplied by `speed`. */
 GW_STEP_INLINE gw_guided gw_guided_at_speed(const gw_guided *body, double speed)
 {
     gw_guided other = *body;
@@ -204,7 +207,7 @@ GW_STEP_INLINE gw_load gw_guided_load(const gw_guided *body, const gw_rigid_body
                : gw_rigid_body_load(&body->def, r, pose, twist, forces, t);
 }
 
-/* ---- forces as a part of a step sees them --------------------------------------------------- */
+/* ---- forces in a substep -------------------------------------------------------------------- */
 
 /* The forces as seen by a substep that begins `since` seconds into the step. */
 typedef struct gw_delayed_forces {
@@ -226,7 +229,8 @@ static inline void gw_delayed_touch(const void *context, double t, const gw_pose
     l->forces->touch(l->forces->touching, l->since + t, pose, twist, on);
 }
 
-/* They follow `since` for as long as `delayed` stays. */
+/* The forces of a substep. `delayed` must outlive the result, and changes of its `since` take
+ * effect. */
 static inline gw_forces gw_delay_forces(const gw_delayed_forces *delayed)
 {
     const gw_forces *forces = delayed->forces;
@@ -239,7 +243,7 @@ static inline gw_forces gw_delay_forces(const gw_delayed_forces *delayed)
 
 /* ---- the other steps of a guided body ------------------------------------------------------- */
 
-/* True for a body without constraints, whose coordinates are those of one of its points. */
+/* True for a body without constraints. */
 static inline bool gw_is_floating(const gw_submanifold *set)
 {
     return !set->general && set->rotation.kind == GW_ROTATION_FREE &&
@@ -257,27 +261,28 @@ gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
 bool gw_guided_integrate(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                          double h, double *z, double *z_dot, gw_step *step);
 
-/* A step in one chart, of at most dt: up to the first kink of a free-form locus, and over
- * that. Returns how long it was. In guided.c. */
+/* A step in one chart, of at most dt: it ends at the first kink of a free-form locus, which it
+ * crosses. Returns its length (s). In guided.c. */
 double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
-/* Kinks of a free-form locus; in guided_kinks.c: whether it has some; the integration as far
- * as the first, and over it, which returns how long that took; and a whole step, from kink to kink.
+/* Kinks of a free-form locus (guided_kinks.c): true if the set has any; integration to the first
+ * kink and over it, which returns the time used (s); and a whole step over all kinks in it.
  */
 bool gw_guided_has_kinks(const gw_submanifold *set);
 double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                               double dt, double *z, double *z_dot, gw_step *step);
 void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
-/* Edges of a free-form locus that coordinates k are at or past, `out` 1 upwards and -1 downwards.
+/* Edges of a free-form locus: coordinates k that are at or past one; `out` is 1 at the upper end,
+ * -1 at the lower.
  */
 typedef struct gw_edge_stops {
     int count, k[2];
     double out[2];
 } gw_edge_stops;
 
-/* Takes from n velocities what leads out over the edges, by impulses without rebound; in
- * guided_edges.c. `inertia` is factored. */
+/* Inelastic stop at edges: impulses remove from the n velocities z_dot what leads out over the
+ * edges (guided_edges.c). `inertia` is factored by gw_ldl(). */
 void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *z_dot);
 
 /* Kinetic energy before and after a step, and the work of the hand and of gravity in it (J). */
@@ -287,17 +292,20 @@ typedef struct gw_step_energies {
 
 gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, const gw_pose *to,
                                     const gw_twist *twist, const gw_step *step);
-/* What a stop at an edge leaves of the motion, as a factor of it; `dissipated`: by damping (J). */
+/* Closes the energy balance of a stop at an edge; returns the factor to scale the velocity by.
+ * `dissipated`: by damping (J). */
 double gw_guided_pay_at_edge(double dissipated, gw_step_energies *e, gw_step *step);
-/* False where a step over a singular place of a shape made more energy than it is about. */
+/* False where a step over a singular point of a shape created more energy than there was. */
 bool gw_guided_balances(const gw_step *step, const gw_step_energies *e);
 
-/* The factor of the motion that makes a step's energy what its balance asks for, where it is out by
- * more than rounding but not by much: third derivatives jump at knots, and offsets feel that. */
+/* The factor of the velocity that closes a step's energy balance, where the error is above rounding
+ * and below a bound; else 1. Third derivatives jump at knots, which limits the accuracy on offset
+ * surfaces. */
 double gw_guided_energy_scale(const gw_step_energies *e, const gw_step *step);
 
-/* Whether the locus is an offset surface; whether its step to z leads to a fold, at the focal
- * distance; and the step that the fold ends: the body stays where it began, at rest. Returns dt. */
+/* Folds of an offset surface, at the focal distance: true if the locus is an offset surface; true
+ * if the step to z leads to a fold; and the step that ends at the fold, which leaves the body at
+ * its initial pose, at rest, and returns dt. */
 bool gw_guided_may_fold(const gw_submanifold *set);
 bool gw_guided_meets_fold(const gw_guided *body, const gw_chart *chart, const double *z,
                           const gw_forces *forces, double dt);

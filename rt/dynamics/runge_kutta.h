@@ -1,12 +1,12 @@
 /*
  * The integrator's coefficients.
  *
- * Where a weightless body turns about one axis at most and slides along something flat or round,
- * the fourth-order formula of Fehlberg's pair (1969), five stages, keeps the energy of a minute at
- * 15 rad/s and 1 kHz within 1e-8. Tumbling and swinging bodies need more: Butcher's sixth-order
- * formula (1964) with seven stages costs 40 % more and leaves a thousandth of the error. Where a
- * chain whips, Cooper and Verner's eighth-order formula (1972) with eleven stages replaces two to
- * four pieces of that; it is also stable as far out (3 on the imaginary axis, 3.7 on the real one).
+ * For a weightless body that turns about one axis at most and slides on a plane, a line or a round
+ * shape, the fourth-order formula of Fehlberg's pair (1969), five stages, keeps the energy over a
+ * minute at 15 rad/s and 1 kHz within 1e-8. For tumbling and swinging bodies Butcher's sixth-order
+ * formula (1964), seven stages, costs 40 % more and has a thousandth of the error. For fast chains
+ * Cooper and Verner's eighth-order formula (1972), eleven stages, replaces two to four substeps of
+ * sixth order; its stability region is as large (3 on the imaginary axis, 3.7 on the real one).
  */
 #ifndef GW_DYNAMICS_RUNGE_KUTTA_H
 #define GW_DYNAMICS_RUNGE_KUTTA_H
@@ -17,9 +17,10 @@ typedef struct gw_tableau {
     int stages;
     double c[GW_RK_MAX_STAGES];
     double b[GW_RK_MAX_STAGES];
-    /* Row i holds what stage i takes of the stages before it; row `stages` is b. */
+    /* Row i: weights of the preceding stages in stage i; row `stages` is b. */
     double a[GW_RK_MAX_STAGES + 1][GW_RK_MAX_STAGES];
-    /* The same for positions of z'' = f: a a, so that z_i = c_i h z' + h^2 sum_j aa_ij f_j. */
+    /* The same for positions of z'' = f, the square of the matrix a: z_i = c_i h z' + h^2 sum_j
+     * aa_ij f_j. */
     double aa[GW_RK_MAX_STAGES + 1][GW_RK_MAX_STAGES];
 } gw_tableau;
 

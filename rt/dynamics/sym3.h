@@ -17,7 +17,7 @@ static inline __attribute__((always_inline)) gw_vec3 gw_sym3_mul(const gw_sym3 *
                  s->zx * a.x + s->zy * a.y + s->zz * a.z);
 }
 
-/* The symmetric R [x y z], of which the lower triangle is computed. */
+/* The product R [x y z], which must be symmetric: its lower triangle is computed. */
 static inline __attribute__((always_inline)) gw_sym3 gw_sym3_of_rows(const gw_mat3 *r, gw_vec3 x,
                                                                      gw_vec3 y, gw_vec3 z)
 {

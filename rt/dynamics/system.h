@@ -8,13 +8,14 @@
  *      (J D^-1 J^T) lambda = -J-dot v - J a_0,     a = a_0 + D^-1 J^T lambda
  *
  *              D the tree's inertia, a_0 its acceleration without closures (surface-constraints 4,
- *              8). Redundant rows are found by rank and carry no force of their own.
+ *              8). Redundant rows are found by rank and get no multiplier.
  *
- * After each step positions and velocities are put back on the rows in the mass metric, so no loop
- * drifts open. Joints have no singular coordinates: rotations of several axes are integrated in
- * exponential coordinates about where the joint is.
+ * After each step positions and velocities are projected onto the rows in the mass metric, so loops
+ * do not drift open. Joints have no singular coordinates: rotations about several axes are
+ * integrated in exponential coordinates about the present orientation.
  *
- * A system is made by a thread that may allocate; everything else is RT safe, one thread at a time.
+ * gw_system_create() and gw_system_destroy() allocate and free memory; all other functions are RT
+ * safe. One thread at a time.
  */
 #ifndef GW_DYNAMICS_SYSTEM_H
 #define GW_DYNAMICS_SYSTEM_H
@@ -27,11 +28,11 @@
 #include "rt/geometry/submanifold.h"
 
 #define GW_GROUND (-1) /* as a parent, or a closure's or a spring's b: the world */
-/* The same: one of the grounds that may move, which are frames whose motion is prescribed. A ground
- * is where the world's origin is when the system is made. */
+/* As above: moving ground k, a frame with prescribed motion. It coincides with the world frame when
+ * the system is created. */
 #define GW_MOVING_GROUND(k) (-2 - (k))
 
-/* Of a moving ground: pose, twist of its origin and the rate of that (world axes). */
+/* Motion of a ground: pose, twist of its origin and acceleration (world axes). */
 typedef struct gw_ground_motion {
     gw_pose pose;
     gw_twist twist, acceleration;
@@ -43,36 +44,36 @@ typedef struct gw_system_body_def {
     gw_mobilizer joint;
     gw_pose parent_from_f; /* in the parent's frame, or the ground's */
     gw_pose body_from_m;
-    bool reversed; /* F is the body's and M the parent's: `parent_from_f` says where M is in the
-                      parent, `body_from_m` where F is in the body; coordinates stay M's in F */
+    bool reversed; /* F is fixed in the body and M in the parent: `parent_from_f` is then
+                      parent_from_m and `body_from_m` is body_from_f; coordinates stay those of M in
+                      F */
     double pitch;  /* m/rad, of a screw */
-    /* of a submanifold, which is no general or free-form one and has nothing act at its joint: the
-     * poses of M in F, where that starts, and its twist there (of M's origin, F's axes). Not
-     * reversed. */
+    /* of GW_MOBILIZER_SUBMANIFOLD: the set of poses of M in F (not general or free-form), the
+     * initial pose and twist (of M's origin, F's axes). No joint forces; not reversed. */
     const gw_submanifold *set;
     gw_pose start;
     gw_twist start_twist;
-    double position[6]; /* at the start; spherical and free: a rotation vector */
+    double position[6]; /* initial; of a spherical or free joint with a rotation vector */
     double velocity[6];
-    bool keeps_position, keeps_velocity; /* while closures are met at creation: others give way,
-                                            where they can */
+    bool keeps_position, keeps_velocity; /* at creation, where possible */
     double damping[6];                   /* N s/m or N m s/rad, of each coordinate */
-    double stiffness[6]; /* N/m or N m/rad, towards `rest`, which of a ball is a rotation vector and
-                            the stiffness along that from there; not of free joints */
+    double stiffness[6]; /* N/m or N m/rad, towards `rest` (for a ball joint a rotation vector, with
+                            the stiffness about the rotation axis from there); not of free joints */
     double rest[6];
-    double friction[6]; /* Coulomb's, holding and sliding alike (N, N m); of a ball one torque about
-                           any axis, the same in all three; not of free joints */
-    /* of joints' coordinates but rotation vectors: */
+    double friction[6]; /* Coulomb friction, static and sliding alike (N, N m); for a ball joint a
+                           bound of the torque's norm, the same value in all three; not of free
+                           joints */
+    /* not of rotation vectors: */
     bool limited[6];
     double lower[6],
-        upper[6];      /* m, rad; springs with damping beyond, as stiff as steps of dt bear */
-    gw_motor motor[6]; /* of rotation vectors without stiffness */
+        upper[6]; /* m, rad; beyond: springs with damping, as stiff as is stable with steps of dt */
+    gw_motor motor[6];                      /* of rotation vectors: without stiffness */
     double damping_linear, damping_angular; /* of the body (N s/m, N m s/rad), the */
     gw_vec3 damping_at;                     /* former of this point in its frame */
 } gw_system_body_def;
 
-/* A surface of a body, in its frame. A contact takes a plane from the side that its normal points
- * to, a rim as a circle's line. */
+/* A surface of a body, in the body's frame. Contacts are on the side of a plane that its normal
+ * points to; a rim is the circle itself. */
 typedef enum gw_surface_kind {
     GW_SURFACE_PLANE,     /* point, axis: the normal */
     GW_SURFACE_SPHERE,    /* point: the centre, radius */
@@ -89,55 +90,56 @@ typedef enum gw_surface_kind {
 typedef struct gw_surface {
     gw_surface_kind kind;
     gw_vec3 point, axis; /* axis: a unit vector */
-    double radius;       /* m; of a plane: it is a disc about `point`; 0: endless */
-    double half_length;  /* of a cylinder that ends, m; 0: endless */
+    double radius;       /* m; of a plane: radius of a disc about `point`, 0: infinite */
+    double half_length;  /* of a finite cylinder (m); 0: infinite */
     gw_quat turn;
     gw_vec3 semi_axes;     /* m */
     const gw_nurbs *nurbs; /* not owned */
 } gw_surface;
 
-/* Motions of two surfaces that stay in touch; a cylinder that touches along a line is left no spin
- * about the normal by rolling either way. */
+/* Relative motion of two surfaces in permanent contact. A cylinder in line contact cannot spin
+ * about the normal under either rolling motion. */
 typedef enum gw_contact_motion {
     GW_CONTACT_SLIDES,
-    GW_CONTACT_ROLLS,       /* without slip where they touch */
-    GW_CONTACT_ROLLS_PURELY /* nor spin about the normal; of two curves about the tangent */
+    GW_CONTACT_ROLLS,       /* without slip at the contact point */
+    GW_CONTACT_ROLLS_PURELY /* also without spin about the normal (two curves: about the tangent) */
 } gw_contact_motion;
 
-/* The point where two touch, on b in its frame, and their least relative curvature there (1/m), of
- * curves with a sign along `across`; 0 where they have no common normal or tangent. */
+/* The contact point, on b in its frame, and the least relative curvature there (1/m; of two curves
+ * with a sign along `across`); 0 where there is no common normal or tangent. */
 typedef struct gw_contact_curvature {
     gw_vec3 at;
     double curvature;
 } gw_contact_curvature;
 
-/* Where two curved surfaces touch: parameters of a free-form one, a unit vector of an ellipsoid,
- * and so on (surface_contact.c). */
+/* Coordinates of a contact point on both surfaces: parameters of a free-form surface, a unit vector
+ * of an ellipsoid, and so on (surface_contact.c). */
 typedef struct gw_contact_place {
-    bool known;    /* false: to be searched for */
-    bool searched; /* it was, since it was given: what was followed before had ended, or was none */
+    bool known;    /* false: to be found by a search */
+    bool searched; /* a search has replaced the place given */
     double a[3], b[3];
-    bool pinned;    /* a's point is a material one: of a rim that lies about flat, within a step */
-    gw_vec3 across; /* of two curves: the direction e in b that their rows are made with */
-    gw_contact_curvature now, before; /* and as the step began */
+    bool pinned;    /* a's point is fixed in a: of a rim that lies nearly flat, within a step */
+    gw_vec3 across; /* of two curves: the direction e in b that defines their rows */
+    gw_contact_curvature now, before; /* `before`: at the step's start */
 } gw_contact_place;
 
-/* a: a sphere or a rim, on b: a plane, a sphere or a cylinder; or a: a cylinder on b: a plane; or
- * two cylinders: along a `line`, axes parallel, or in a point, axes crossed. Where one of them is
- * an ellipsoid or of free form: a anything but a plane, on b a surface. Or both a rim or a curve:
- * they keep one tangent where they touch. */
+/* A contact of two surfaces. Closed forms: a sphere on a plane, sphere or cylinder; a cylinder or
+ * rim on a plane; two cylinders along a `line` (parallel axes). By common normal: two cylinders
+ * with crossed axes; a rim on a sphere or cylinder; with an ellipsoid or free-form surface a is
+ * anything but a plane and b a surface. Two rims or curves: with a common tangent. */
 typedef struct gw_closure_contact {
     gw_surface on_a, on_b;
-    gw_contact_place place; /* near it; it moves along within a system */
-    bool inside; /* within b's sphere or cylinder; of other surfaces, on the other side */
+    gw_contact_place place; /* initial value, or unknown; in a system it follows the contact */
+    bool inside; /* a is inside b's sphere or cylinder; of other surfaces, on the other side of b */
     bool line;   /* two cylinders whose axes stay parallel */
     gw_contact_motion motion;
 } gw_closure_contact;
 
 typedef enum gw_closure_kind {
     GW_CLOSURE_ROWS,
-    GW_CLOSURE_GEAR,    /* between coordinates of the joints of a and b */
-    GW_CLOSURE_CONTACT, /* two surfaces stay in touch: one to three position rows, velocity rows */
+    GW_CLOSURE_GEAR,      /* between coordinates of the joints of a and b */
+    GW_CLOSURE_CONTACT,   /* permanent contact of two surfaces: one to three position rows, velocity
+                             rows */
     GW_CLOSURE_KNIFE_EDGE /* a velocity row */
 } gw_closure_kind;
 
@@ -145,23 +147,23 @@ typedef enum gw_closure_kind {
 
 /* A closure between two bodies. */
 typedef struct gw_closure_def {
-    int a, b; /* bodies; b may be a ground, but of a gear */
-    /* each a function of b_from_a, as if b were the world and a the body (submanifold.h) */
+    int a, b; /* bodies; b may be a ground, except for a gear */
+    /* functions of b_from_a: b takes the place of the world (submanifold.h) */
     int row_count;
     gw_row rows[GW_MAX_ROWS];
-    gw_closure_kind kind; /* one of these instead of `rows`: */
+    gw_closure_kind kind; /* if not GW_CLOSURE_ROWS, one of these instead of `rows`: */
     struct {
         int coordinate_a, coordinate_b; /* not of a rotation vector */
-        double ratio, offset;           /* position of a's = ratio times that of b's + offset */
+        double ratio, offset;           /* position of a = ratio * position of b + offset */
     } gear;
     gw_closure_contact contact;
-    gw_contact_place first; /* of a system's contact: as it was made, before closures held */
+    gw_contact_place first; /* in a system: the place at creation, before closures were satisfied */
     bool edges_left;        /* gw_system_disable_edge_springs() */
-    int twin_count;         /* of a system's closure: rows behind the others, for kinks, */
-    int twins_held;         /* and those of them that hold */
+    int twin_count;         /* in a system: additional rows for kinks, after the others, */
+    int twins_held;         /* and the number of them that are active */
     struct {
-        gw_vec3 point, direction; /* of a, in its frame: the point has no velocity along the unit
-                                     vector, relative to b */
+        gw_vec3 point, direction; /* in a's frame: the point has no velocity along the unit vector
+                                     relative to b */
     } knife_edge;
 } gw_closure_def;
 
@@ -179,38 +181,38 @@ typedef struct gw_system_def {
     const gw_system_body_def *bodies; /* parents before their children */
     const gw_closure_def *closures;
     gw_vec3 gravity; /* m/s^2 */
-    double length;   /* m: angles of rows times this are compared with metres; 0: 1 */
-    double dt;       /* period that limits' springs must be stable at (s); 0: 1e-3 */
+    double length;   /* characteristic length (m) that converts angles of rows to metres; 0: 1 */
+    double dt;       /* step for which the springs of limits must be stable (s); 0: 1e-3 */
     int spring_count;
     const gw_system_spring_def *springs;
-    int ground_count;   /* that may move */
-    bool silent_joints; /* wrenches of joints and closures are not kept until somebody asks for
-                           them: gw_system_report_wrenches() */
+    int ground_count;   /* moving grounds */
+    bool silent_joints; /* wrenches of joints and closures are not computed before
+                           gw_system_report_wrenches() is called */
 } gw_system_def;
 
 typedef struct gw_system gw_system;
 
-/* Copies the definition, takes all memory, and puts the start onto the closures: positions by the
- * nearest ones in the mass metric, velocities by what the rows allow of them. NULL with an error:
- * memory; surfaces that cannot touch, closures that cannot be reached (GW_BAD_INPUT, with the
- * number of the closure, or of the one that is farthest open, as pointer). */
+/* Copies the definition, allocates all memory, and projects the initial state onto the closures in
+ * the mass metric. NULL with an error: memory; surfaces that cannot touch or closures that cannot
+ * be satisfied (GW_BAD_INPUT, with the number of the closure, or of that with the largest residual,
+ * as pointer). */
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error);
 void gw_system_destroy(gw_system *system);
 
-/* Gap (m), unit normal from b to a and the point (world) amid the closest ones of two surfaces,
- * given in their bodies' frames, with the bodies at `a` and `b` (world_from_body). A rim's point is
- * arbitrary where it lies flat. Where a place is followed, it is the branch that `place` is near,
- * or its tangent plane there where the branch has ended. RT safe. */
+/* Gap (m), unit normal from b to a, and the point midway between the closest points of two surfaces
+ * (world), with the bodies at `a` and `b` (world_from_body). The point of a rim that lies flat is
+ * arbitrary. With contact->place known: on the branch near it or, where that has ended, by the
+ * tangent plane at the place. RT safe. */
 void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                             double *gap, gw_vec3 *normal, gw_vec3 *point);
 
 /*
- * Surfaces that may part and bend freely come close in several places, each a local minimum of
- * their distance. A place is found once and then followed. All RT safe, with the bodies at `a` and
- * `b` (world_from_body); gaps in m.
+ * Unilateral contacts of curved surfaces can have several contact places, each a local minimum of
+ * the distance. A place is found by a search and then followed. All RT safe, with the bodies at `a`
+ * and `b` (world_from_body); gaps in m.
  */
 
-/* Whether a contact may be one-sided: two curves keep one tangent and do not part. */
+/* True where a contact may be unilateral: not for two curves with a common tangent. */
 bool gw_closure_contact_may_part(const gw_closure_contact *contact);
 
 /* True where a contact has such places; of others the gap has a closed form. */
@@ -218,17 +220,18 @@ bool gw_closure_contact_has_places(const gw_closure_contact *contact);
 
 #define GW_CONTACT_PLACES 3 /* that are followed at once at most */
 
-/* How many places are worth following at once: one between surfaces that both bulge. */
+/* The number of places to follow at once: one between two convex surfaces. */
 int gw_closure_contact_places(const gw_closure_contact *contact);
 
 #define GW_CONTACT_SUPPORTS 6
 
-/* How many points of a rim support it where it lies about flat on a surface that bends freely:
- * there its distance has no one minimum, and the lowest point runs round. */
+/* The number of supporting points of a rim that lies nearly flat on a free-form surface, 0 for
+ * other contacts: there the distance has no distinct minimum, and the lowest point moves along the
+ * rim. */
 int gw_closure_contact_supports(const gw_closure_contact *contact);
 
-/* The place of supporting point `i` of these, followed from where it was known; false, and unknown,
- * where the rim does not lie about flat there, or past an edge. */
+/* The place of supporting point `i`, followed from `place` if known. False, with place->known
+ * false, where the rim does not lie nearly flat there or the point is past an edge. */
 bool gw_closure_contact_support(const gw_closure_contact *contact, const gw_pose *a,
                                 const gw_pose *b, int i, gw_contact_place *place, double *gap);
 
@@ -237,28 +240,29 @@ bool gw_closure_contact_lowest(const gw_closure_contact *contact, const gw_pose 
                                const gw_pose *b, double turn, const gw_contact_place *near,
                                gw_contact_place *place, double *gap);
 
-/* A place of the least distance from below the middle of a, b's parameters there followed from
- * `under`, which is searched for where it is not known: cheaper than gw_closure_contact_find(). */
+/* A place found by descent from the point of b closest to a's centre, which is followed in `under`
+ * (searched for where unknown); false where none is found or b is more than 1 cm away there.
+ * Cheaper than gw_closure_contact_find(). */
 bool gw_closure_contact_find_under(const gw_closure_contact *contact, const gw_pose *a,
                                    const gw_pose *b, gw_contact_place *under,
                                    gw_contact_place *place, double *gap);
 
-/* Moves a place that is known along with the bodies. False, and unknown, where the minimum has
- * ended, lies past an edge, or the bodies are on the wrong sides of one another. */
+/* Follows a known place to the bodies' poses. False, with place->known false, where the minimum has
+ * ended or lies past an edge, or where the penetration exceeds half the contact's size. */
 bool gw_closure_contact_follow(const gw_closure_contact *contact, const gw_pose *a,
                                const gw_pose *b, gw_contact_place *place, double *gap);
 
-#define GW_CONTACT_TRIALS 65 /* after which a search has been everywhere */
+#define GW_CONTACT_TRIALS 65 /* number of starts of a complete search */
 
-/* A place from start number `trial` of a search, 0 .. GW_CONTACT_TRIALS - 1, the first one the
- * likeliest; false where none is found from there, with the distance of the points there as gap,
- * negative where they are past one another and neither is at an edge. Two global closest points of
- * work at most. */
+/* Searches for a place from start `trial`, 0 .. GW_CONTACT_TRIALS - 1, the likeliest first. False
+ * where none is found from there: *gap is then the distance of the start's two points, negative
+ * where the surfaces penetrate and neither point is at an edge. Costs at most two global
+ * closest-point queries. */
 bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                              int trial, gw_contact_place *place, double *gap);
 
-/* Whether the surfaces conform at a place, so that they touch along a line or everywhere; where it
- * is not known, at the points of start 0, unless one is at an edge. */
+/* True where the surfaces conform at a place, so that they touch along a line or everywhere. If the
+ * place is unknown, at the points of start 0, unless one is at an edge. */
 bool gw_closure_contact_conforms(const gw_closure_contact *contact, const gw_pose *a,
                                  const gw_pose *b, const gw_contact_place *place);
 
@@ -266,119 +270,121 @@ bool gw_closure_contact_conforms(const gw_closure_contact *contact, const gw_pos
 bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact_place *x,
                              const gw_contact_place *y);
 
-/* The place of a system's contact as it is followed now, by its closure, or as it was first, where
- * the definition had the bodies; NULL: it has a closed form, and no place. One given to it, of a
- * contact between surfaces of the same parameters, is followed from there on. RT safe. */
+/* The current place of a closure's contact, and that at creation with the bodies as defined; NULL:
+ * the contact has a closed form and no place. gw_system_continue_contact() sets the place to
+ * follow, of a contact between surfaces with the same parameters. RT safe. */
 const gw_contact_place *gw_system_contact_place(const gw_system *system, int closure);
 const gw_contact_place *gw_system_first_place(const gw_system *system, int closure);
 void gw_system_continue_contact(gw_system *system, int closure, const gw_contact_place *place);
 
-/* Whether the surfaces of a closure can touch; GW_BAD_INPUT that says which can. */
+/* True if the closure's pair of surfaces is supported; else GW_BAD_INPUT with the supported
+ * pairs. */
 bool gw_closure_check(const gw_closure_def *closure, gw_error *error);
 
 #define GW_CLOSURE_WRENCHES 6
 
-/* The rows of two surfaces in touch, or of a knife edge, with the bodies at `a` and `b`
- * (world_from_body), those of positions first: wrenches on both (world axes, at their origins) that
- * do no work in any motion that the closure allows. Returns their number. */
+/* The rows of a contact or a knife edge, position rows first, with the bodies at `a` and `b`
+ * (world_from_body), as wrenches on both bodies (world axes, at their origins), which do no work in
+ * any motion that the closure allows. Returns their number. */
 int gw_closure_wrenches(const gw_closure_def *closure, const gw_pose *a, const gw_pose *b,
                         gw_wrench on_a[GW_CLOSURE_WRENCHES], gw_wrench on_b[GW_CLOSURE_WRENCHES]);
 
 /* The system as a model (rt/dynamics/model.h): tree coordinates in the order of the bodies, bodies
- * as numbered in the definition. The model is a value that may be copied and put back; it belongs
- * to the system, whose memory every copy works in, so one thread at a time uses all of them. */
+ * numbered as in the definition. The model is a value that may be copied and restored. All copies
+ * use the system's memory, so only one thread at a time may use any of them. */
 gw_model *gw_system_model(gw_system *system);
 
-/* The frame that gw_model's hand holds: of `body`, at `body_from_held`; the first body's origin
- * until it is said. */
+/* Sets the model's held frame: on `body`, at `body_from_held`. Initially: the frame of the first
+ * body. */
 void gw_system_hold(gw_system *system, int body, const gw_pose *body_from_held);
 
-/* A second hand's view of the system: a model that shares its state, whose held frame is of another
- * body. It does not step: the hand's wrench is given to it, in world axes at that frame wherever it
- * goes, until it is another one; its work is gw_step.pushed. */
+/* A model for a second hand: it shares the system's state, and its held frame is on another body.
+ * It does not step. gw_system_second_force() sets the hand's wrench (world axes, at that frame),
+ * which acts until it is set again; its work counts in gw_step.pushed. */
 gw_model *gw_system_second_hold(gw_system *system, int body, const gw_pose *body_from_held);
 void gw_system_second_force(gw_system *system, const gw_wrench *wrench);
 
-/* A wrench at the origin of `body`, in world axes, that acts beside what the held frame feels until
- * it is another one; its work is gw_step.pushed. */
+/* Sets a wrench at the origin of `body` (world axes) that acts in addition to the hand's until it
+ * is set again; its work counts in gw_step.pushed. */
 void gw_system_push(gw_system *system, int body, const gw_wrench *wrench);
 
-/* Puts the bodies where these poses and twists (one per body, of the origins, world axes) have
- * them, as near as joints and closures allow; turns go on from where they are. What is left of the
+/* Sets the state nearest to these poses and twists (one per body, of the origins, world axes) that
+ * joints and closures allow; angles continue from their present turn. Returns the residual of the
  * closures (m). */
 double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *twists);
 
-/* The same where joints and closures do not hold as they are, after an edit: bodies are put exactly
- * there, every joint and every row with an offset that it has to lose; as much of their motion
- * stays as all allow in the mass metric. The largest offsets (m, and rad), 0 where there is none.
+/* The same where joints and closures are not satisfied at these poses, after an edit: bodies are
+ * put exactly there, and every joint and row gets an offset, to be removed by
+ * gw_system_move_offsets(). Twists are projected in the mass metric. `way` and `turn`: the largest
+ * offsets (m, rad), 0 where there is none.
  */
 void gw_system_place_with_offsets(gw_system *system, const gw_pose *poses, const gw_twist *twists,
                                   double *way, double *turn);
 
 /* Gives the bodies the motion nearest to these twists (one per body, of the origins, world axes) in
- * the mass metric: a blow between bodies that moved apart, which keeps the momentum of what floats.
- * A body whose joint `keeps_velocity` moves by that instead; where it could not keep it, all go on
- * as they do. Changes `twists`. */
+ * the mass metric: an inelastic impulse, which conserves the momentum of floating bodies. A body
+ * whose joint `keeps_velocity` keeps its joint's velocity instead; if that is impossible, no
+ * velocity changes. Modifies `twists`. */
 void gw_system_project_twists(gw_system *system, gw_twist *twists);
 
-/* Sets the share left of all offsets, 1 to 0, and its rate from now on (1/s). Returns the energy
- * that it brings as a blow (J); the work of the way is gw_step.base_work. RT safe. */
+/* Sets the remaining share of all offsets, 1 to 0, and its rate (1/s). Returns the energy of the
+ * impulse (J); the work done while the offsets change counts in gw_step.base_work. RT safe. */
 double gw_system_move_offsets(gw_system *system, double share, double rate);
 
 /* Positions and velocities of all coordinates, of a system without closures whose joints have
  * neither rotation vectors nor submanifolds. RT safe. */
 void gw_system_set_joints(gw_system *system, const double *q, const double *v);
 
-/* How the joint of a body goes on after another system. */
+/* The joint of another system whose state a body's joint takes over. */
 typedef struct gw_joint_before {
-    int body;      /* as that of this body did; -1: as it is */
-    bool own_rate; /* but with the velocity that it has */
+    int body;      /* body in the other system; -1: none, the state is kept */
+    bool own_rate; /* the velocity is kept */
 } gw_joint_before;
 
-/* The joint of each body, and of what else a system has, goes on as one of another system does,
- * with friction's bristles, where it is of the same type. Closures are not met: gw_system_place()
- * or gw_system_place_with_offsets() comes next where there are any. RT safe. */
+/* Each joint takes over position, velocity and friction bristles of a joint of another system where
+ * that has the same type. Closures are not satisfied: with closures call gw_system_place() or
+ * gw_system_place_with_offsets() next. RT safe. */
 void gw_system_continue_joints(gw_system *system, const gw_system *from,
                                const gw_joint_before *before);
 
-/* Scales all velocities; the kinetic energy that goes (J). */
+/* Scales all velocities (on moving grounds: relative to the motion of least kinetic energy);
+ * returns the kinetic energy removed (J). */
 double gw_system_scale_velocity(gw_system *system, double factor);
 
-/* Puts all moving grounds, one pose and one twist of the origin each (world axes), which from now
- * on go on with that steady twist. Joints keep their positions as far as closures let them. Where a
- * twist changes at once, what hangs on the ground is hit: it keeps, of its motion, what joints and
- * closures allow in the mass metric. Returns the energy that all this brings (J). RT safe. */
+/* Sets pose and constant twist (of the origin, world axes) of each moving ground. Joints keep their
+ * positions as far as closures allow. A sudden change of a twist is an impulse on the bodies: their
+ * velocities are projected in the mass metric. Returns the change of energy (J). RT safe. */
 double gw_system_move_grounds(gw_system *system, const gw_pose *poses, const gw_twist *twists);
 
-/* The same of one ground that moves as `at` says, `t` seconds from now, which is asked at every
- * stage of a step; `context` is kept. */
+/* The same for one ground whose motion `t` seconds from now is at(context, t), called at every
+ * stage of a step; `context` must outlive its use. */
 double gw_system_drive_ground(gw_system *system, int ground,
                               gw_ground_motion (*at)(const void *context, double t),
                               const void *context);
 
-/* Where a ground is, moving or GW_GROUND, and how it moves. */
+/* The present motion of a ground, moving or GW_GROUND. */
 gw_ground_motion gw_system_ground(gw_system *system, int ground);
 
-/* Back to where it was created, grounds at rest. */
+/* Restores the state at creation, with grounds at rest. */
 void gw_system_reset(gw_system *system);
 
-/* The motor at a coordinate of a body's joint, from now on. */
+/* Replaces the motor at a coordinate of a body's joint. */
 void gw_system_set_motor(gw_system *system, int body, int coordinate, const gw_motor *motor);
 
-/* Coordinates of the trees less independent rows, where the system is: of velocities, and of
- * positions, which rolling and knife edges do not restrict. */
+/* Degrees of freedom at the present configuration, coordinates of the trees minus rank of the rows:
+ * of velocities, and of positions (without the rows of rolling and knife edges). */
 int gw_system_mobility(gw_system *system);
 int gw_system_position_dof(gw_system *system);
 
-/* The largest row now (m; angles times the length). */
+/* The largest residual of a position row (m; angles times the length). */
 double gw_system_residual(gw_system *system);
 
-/* The largest velocity along a row now (m/s; angles times the length): slip, of rolling. */
+/* The largest velocity along a row (m/s; angular ones times the length), such as the slip of a
+ * rolling contact. */
 double gw_system_slip_velocity(gw_system *system);
 
-/* The first contact that has degenerated in the last step: its relative curvature has vanished or
- * changed its sign, so that the two touch along a line for a moment, or its branch has ended; -1:
- * none. RT safe, as what follows. */
+/* The first contact that degenerated in the last step: its relative curvature vanished or changed
+ * sign, so that the surfaces touch along a line for a moment, or its branch ended; -1: none. */
 int gw_system_degenerate_closure(const gw_system *system);
 
 /* The first closure past an edge of a free-form surface, or the end of a curve, where a spring
@@ -396,39 +402,41 @@ typedef struct gw_system_edge {
 /* The edges of a closure; their number. */
 int gw_system_edges(const gw_system *system, int closure, gw_system_edge edges[GW_SYSTEM_EDGES]);
 
-/* No springs at the edges of a closure: contacts of the system keep them. */
+/* Removes the springs at the edges of a closure, which unilateral constraints replace. */
 void gw_system_disable_edge_springs(gw_system *system, int closure);
 
-/* How far the closure is within an edge (m, by the length of the shape; < 0: beyond): now; and with
- * its bodies at `a` and `b`, with the gradient of that: its rate is the power of on_a on a and of
- * the opposite wrench, at the same place, on b. RT safe. */
+/* Distance of the closure from an edge (m along the shape; < 0: beyond): at present; and with the
+ * bodies at `a` and `b`, with its gradient: the rate is the power of on_a on a plus that of the
+ * opposite wrench, at the same point, on b. RT safe. */
 double gw_system_edge_distance(const gw_system *system, const gw_system_edge *edge);
 void gw_system_edge_gap(const gw_system *system, const gw_system_edge *edge, const gw_pose *a,
                         const gw_pose *b, double *gap, gw_wrench *on_a);
 
-/* The ends of a closure: bodies, or of b a ground. */
+/* The bodies a and b of a closure; b may be a ground. */
 void gw_system_closure_ends(const gw_system *system, int closure, int *a, int *b);
 int gw_system_closure_count(const gw_system *system);
 
 /* A closure's first body. */
 int gw_system_closure_body(const gw_system *system, int closure);
 
-/* Position and velocity of a body's joint; turns count on beyond pi. Of a submanifold: its
- * parameters (gw_submanifold_parameters()), and velocities in its chart. Returns their number. */
+/* Position and velocity of a body's joint (m, rad; angles continue beyond pi). For a submanifold:
+ * its parameters (gw_submanifold_parameters()) and the velocities in its chart. Returns their
+ * number. */
 int gw_system_joint(gw_system *system, int body, double position[6], double velocity[6]);
 
-/* Wrenches of joints and closures are kept from the next step on. RT safe. */
+/* Requests that wrenches of joints and closures are computed from the next step on. RT safe. */
 void gw_system_report_wrenches(gw_system *system);
 
-/* The wrench that a body's joint exerts on it as the last step began that continues none (world
- * axes, at the body's origin), springs and damping included; what closures exert comes on top. */
+/* The wrench that a body's joint exerts on it at the start of the last step, or before its
+ * collisions (gw_forces.continues); world axes, at the body's origin; joint springs and damping
+ * included, closures not. */
 gw_wrench gw_system_joint_wrench(const gw_system *system, int body);
 
-/* The same of a closure on its body `a`: the sum of its rows' multipliers, redundant ones of which
- * carry nothing. */
+/* The same for a closure on its body `a`: the sum of its rows' wrenches; redundant rows have
+ * none. */
 gw_wrench gw_system_closure_wrench(const gw_system *system, int closure);
 
-/* Where the surfaces of a closure are in touch: the point amid them and the unit normal from b to a
+/* The contact of a closure: the point midway between the surfaces, the unit normal from b to a
  * (world), and the gap (m). */
 void gw_system_contact(const gw_system *system, int closure, gw_vec3 *point, gw_vec3 *normal,
                        double *gap);

@@ -8,7 +8,8 @@
 #include "rt/base/simd.h"
 #include "rt/dynamics/system_private.h"
 
-/* From one stage's numbers in `rates` and `accelerations` to the next: vectors are whole. */
+/* Distance from one stage's entries in `rates` and `accelerations` to the next: dof, rounded up to
+ * whole SIMD vectors. */
 static inline int gw_stage_stride(const gw_system *s)
 {
     return (s->dof + GW_LANES - 1) / GW_LANES * GW_LANES;
@@ -34,13 +35,15 @@ static inline void gw_system_add_scaled(int n, double weight, const double *x, d
         y[i] += weight * x[i];
 }
 
-/* Puts every joint by s->by from home, with velocities u; and the rates of `by` there. */
+/* Sets every joint to its state at home displaced by s->by, with velocities u; and computes the
+ * rates of `by` there. */
 void gw_system_go_to(gw_system *system, const double *u);
 void gw_system_rates(const gw_system *system, const double *by, const double *u, double *rates);
 
-/* Levels of accuracy: substeps, and the runs of each. What spins far in a substep gains more by
- * order than by width. Within a step, where all these are too coarse, substeps become narrower for
- * as long as they are needed: where bristles begin to slip, no order helps. */
+/* Levels of accuracy: number of substeps, and of extrapolation runs in each. For bodies that rotate
+ * far in a substep a higher order gains more than shorter substeps. Above GW_MAX_IMPLICIT_LEVEL,
+ * used within a step only, substeps become shorter: where bristles begin to slip a higher order
+ * does not help. */
 typedef struct gw_implicit_formula {
     int substeps, runs;
 } gw_implicit_formula;
@@ -50,8 +53,9 @@ typedef struct gw_implicit_formula {
 
 gw_implicit_formula gw_implicit_formula_of(int level);
 
-/* From home, h on, by the formula of the integrator's level; adds the work. The wrenches at the
- * step's start (t = 0). */
+/* Integrates from home over h (s) by the formula of the integrator's level, t s into the step; adds
+ * the work to `sum`. At the step's start (t = 0) it also keeps the joint wrenches and sets
+ * `constraint`. */
 void gw_system_integrate_implicitly(gw_system *system, const gw_forces *forces, double t, double h,
                                     gw_system_work *sum, gw_wrench *constraint);
 
