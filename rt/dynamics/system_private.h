@@ -16,25 +16,24 @@
 #include "rt/dynamics/sym3.h"
 #include "rt/dynamics/system.h"
 
-/* Decay and squared phase of a quarter of a step, h C + h^2 K over D, that explicit substeps bear.
- */
+/* Explicit substeps are used while h C + h^2 K over D of a quarter of a step is at most this. */
 #define GW_EXPLICIT_SUBSTEPS 4
 #define GW_EXPLICIT_LIMIT    2.0
 
-#define GW_SYSTEM_RUNS 8 /* of an implicit substep at most: of 1, 2, .. Euler steps */
+#define GW_SYSTEM_RUNS 8 /* of an implicit substep at most: run k has k Euler steps */
 
-/* How the last step was made, which the next one begins with (system_step.c). */
+/* Levels of accuracy of the last step, with which the next one begins (system_step.c). */
 typedef struct gw_system_integrator {
     int level, patience, implicit_level;
-    int unstiff;                /* steps for which explicit substeps do better in a stiff system */
-    double implicit_dt;         /* its period where it was implicit, else 0 */
-    gw_wrench implicit_on_held; /* the hand's in it, at the held body's origin */
-    double owed; /* what explicit substeps have brought in, within their balances (J) */
-    double most; /* their largest kinetic energy of late (J) */
+    int unstiff;                /* steps left with explicit substeps while stiff; < 0: without */
+    double implicit_dt;         /* period of the last step if it was implicit, else 0 */
+    gw_wrench implicit_on_held; /* the hand's wrench in it, at the held body's origin */
+    double owed; /* accumulated energy errors of explicit substeps within their tolerances (J) */
+    double most; /* the largest recent kinetic energy (J) */
 } gw_system_integrator;
 
-/* How a moving ground moves: steadily, or where `at` is given as that says, `time` being what went
- * by since. */
+/* Motion of a moving ground: by a constant twist, or by `at` (if not NULL), with `time` the seconds
+ * since it was set. */
 typedef struct gw_ground_state {
     bool moves;
     gw_base_motion steady;
@@ -43,26 +42,26 @@ typedef struct gw_ground_state {
     double time;
 } gw_ground_state;
 
-/* The share left of all offsets of joints and rows, and its rate (1/s). */
+/* The remaining share of all offsets of joints and rows, and its rate (1/s). */
 typedef struct gw_offset_share {
     double now, rate;
 } gw_offset_share;
 
-/* The state as a model: what a copy of it has to have. */
+/* The system's state, which is the model's value: all that a copy has to contain. */
 typedef struct gw_system_state {
     gw_model model;
     gw_system *system;
     gw_system_integrator integrator;
-    uint64_t stamp; /* names the state: the system's, where it is the one that is worked out */
+    uint64_t stamp; /* identifies the state; equal to system->stamp if the system's quantities are
+                       up to date for it */
     gw_offset_share apart;
     gw_mobilizer_state joints[]; /* of each body; behind them, the state of each moving ground, and
                                     of each closure over kinks */
 } gw_system_state;
 
-/* Powers (W), or their integrals (J): of the hand, contacts, motors and grounds, and what damping
- * takes;
- * `contact` is of all that acts on bodies beside the hand, `pushed` what of it pushes them;
- * `energy_error` is energy that no formula could account for. */
+/* Powers (W), or their integrals (J). `contact`: all external wrenches except the hand's; `pushed`:
+ * the part of it by gw_system_push() and the second hand; `base`: moving grounds; `dissipated`: by
+ * damping; `energy_error`: errors of the energy balance that refinement could not remove. */
 typedef struct gw_system_work {
     double hand, contact, pushed, motors, base, dissipated, energy_error;
 } gw_system_work;
@@ -74,39 +73,39 @@ typedef struct gw_articulated {
     gw_sym3 i;
 } gw_articulated;
 
-/* A plane that bodies move in: the joints from the ground to them turn about its normal, slide
- * along it, or both. */
+/* A plane in which bodies move: all joints between the ground and them rotate about its normal,
+ * slide along the plane, or both. */
 typedef struct gw_plane {
     gw_vec3 x, y, normal; /* unit vectors, right-handed */
     double gravity[2];
 } gw_plane;
 
-/* A body that moves in a plane; vectors in the plane's axes: [x, y] and [x, y, about the normal].
- * Zero: it moves in space. (system_planar.c has the equations.) */
+/* Planar quantities of a body; vectors in the plane's axes: [x, y] and [x, y, about the normal].
+ * plane NULL: the body moves in space. Equations: system_planar.c. */
 typedef struct gw_planar_body {
     const gw_plane *plane;
-    bool expanded;             /* what the body holds in space is up to date, too */
-    bool turns;                /* its joint does, else it slides or is fixed */
-    double mass, spin_inertia; /* the latter about the centre, I_nn */
+    bool expanded;             /* the body's spatial quantities are up to date as well */
+    bool turns;                /* its joint rotates, else it slides or is fixed */
+    double mass, spin_inertia; /* I_nn about the centre of mass */
     double sign;               /* of the coordinate */
-    /* where the parent's angle, or the body's, is zero: */
+    /* at angle zero of the parent, or of the body: */
     double joint_at[2], slide[2];    /* from the parent's origin; direction of a sliding joint */
     double body_at[2], centre_at[2]; /* from the joint; the centre of mass, from the origin */
-    gw_half_turn begin;              /* where the substep began, as `angle` and `half` */
-    /* of positions; half: cosine and sine of half the angle */
+    gw_half_turn begin;              /* `angle` and `half` at the substep's start */
+    /* functions of positions; half: cosine and sine of half the angle */
     double angle, cosine, sine, half[2], position[2], r[2], arm[2], com[2], column[3];
-    double inertia[6]; /* xx, yx, yy, nx, ny, nn: symmetric; as of bodies in space */
+    double inertia[6]; /* articulated, symmetric: xx, yx, yy, nx, ny, nn */
     double pulled[3];
-    /* of velocities too */
+    /* functions of velocities as well */
     double twist[3], coasting[2], needed[3];
     double force[3], acceleration[3];
-    double damped_at[2], damper[2]; /* the point that is damped, as the centre */
+    double damped_at[2], damper[2]; /* the point at which damping acts, from the origin */
     double height;                  /* along the normal */
     gw_quat upright, crossed;       /* orientation q, and normal times q */
 } gw_planar_body;
 
-/* A joint that is a submanifold: its chart about `centre`, and what that gives at the joint's
- * state: the bias of M's motion in F (F's axes). */
+/* A joint whose poses form a submanifold: its chart about `centre`, and at the joint's state the
+ * bias acceleration of M in F (F's axes). */
 typedef struct gw_set_joint {
     gw_submanifold set;
     gw_chart chart;
@@ -114,127 +113,130 @@ typedef struct gw_set_joint {
     gw_twist bias;
 } gw_set_joint;
 
-/* In this order: what every pass over the bodies reads and writes lies together, as twenty bodies
- * are to fit into the first cache with it; what several coordinates, or set-up alone, ask for comes
+/* Order of the members: those that every pass over the bodies uses are together, so that they fit
+ * into the L1 cache for twenty bodies; those of joints with several coordinates and of set-up come
  * last. */
 typedef struct gw_system_body {
     bool is_at_joint;        /* m_from_body is the identity */
-    bool turned_at_joint;    /* that is a rotation, and F the parent's */
-    bool is_hinge;           /* the joint turns the body about its origin, by one coordinate */
+    bool turned_at_joint;    /* m_from_body is a rotation, and F is fixed in the parent */
+    bool is_hinge;           /* one coordinate, a rotation of the body about its origin */
     bool has_principal_axes; /* its inertia is diagonal */
-    bool is_free;            /* nothing acts at its joint */
-    bool only_springs;       /* and dampers act at its joint: no friction, limit or motor */
-    int dof, first;          /* coordinates; of them in the system's vectors */
-    int ground;              /* that its tree stands on */
-    gw_set_joint *set;       /* NULL: its joint is no submanifold */
-    double damping_rate;     /* of the body's own damping, at most (1/s) */
+    bool is_free;            /* no joint forces */
+    bool only_springs;       /* springs and dampers are the only joint forces */
+    int dof, first;          /* number of coordinates; index of the first in the system's vectors */
+    int ground;              /* the ground of its tree */
+    gw_set_joint *set;       /* of a submanifold joint, else NULL */
+    double damping_rate;     /* upper bound of the decay rate by the body's damping (1/s) */
     double inverse_d;        /* 1 / D of a single coordinate */
-    double rest[6];          /* scratch of the passes, as `force` and `acceleration` */
+    double rest[6]; /* joint forces, then accelerations: scratch of the passes, as `force` and
+                       `acceleration` */
     gw_planar_body flat;
-    /* of positions; of a body in a plane only the pose and `turn`, the rest by gw_planar_expand()
-     */
+    /* functions of positions; for a planar body only pose and `turn`, the rest by
+     * gw_planar_expand() */
     gw_pose pose;
     gw_mat3 turn;        /* world_from_body */
-    gw_vec3 r, com;      /* from the parent's origin; to the centre of mass */
+    gw_vec3 r, com;      /* from the parent's origin; from the origin to the centre of mass */
     gw_sym3 inertia_com; /* about the centre of mass, world axes */
-    /* of velocities too */
+    /* functions of velocities as well */
     gw_twist twist;
     double coasting[6]; /* acceleration at u-dot = 0 */
-    gw_wrench needed;   /* the rate of momentum there */
+    gw_wrench needed;   /* the rate of momentum at u-dot = 0 */
     double force[6], acceleration[6];
-    gw_articulated inertia;   /* I^A; less what it yields of a joint of several coordinates */
+    gw_articulated inertia;   /* articulated inertia I^A; after the pass, of a joint with several
+                                 coordinates, less U D^-1 U^T */
     gw_sym3 inertia_in_body;  /* about the centre of mass, in its axes */
-    gw_quat upright, crossed; /* of a hinge: parent_from_body at 0 and at pi */
+    gw_quat upright, crossed; /* of a hinge: orientation parent_from_body at 0 and at pi */
     gw_vec3 axis;             /* its axis in the body's frame */
-    gw_half_turn begin;       /* where the substep began */
+    gw_half_turn begin;       /* at the substep's start */
     gw_mobilizer_state joint;
     gw_system_body_def def;
     double columns[6][6];
     double pulled[6][6];                          /* U = I^A S, one row a coordinate */
-    double inverse[6];                            /* 1 / L_ii, 0 where nothing moves */
+    double inverse[6];                            /* 1 / L_ii; 0: without inertia */
     double chol[6][6];                            /* L of D = S^T I^A S = L L^T */
     double flat_columns[3][3], flat_pulled[3][3]; /* of a planar joint in its plane: S and U */
-    double slide_across[2]; /* and the direction of its second coordinate, as `slide` */
+    double slide_across[2]; /* direction of its second coordinate, as `slide` */
     gw_pose m_from_body;
-    gw_quat f_turn;     /* world_from_f, of a joint that is no hinge */
-    gw_vec3 arm;        /* from M's origin */
-    gw_vec3 damper;     /* to the point that is damped, where damping_rate > 0 */
+    gw_quat f_turn; /* orientation world_from_f; not of a hinge */
+    gw_vec3 arm;    /* from M's origin to the body's */
+    gw_vec3 damper; /* from the origin to the point at which damping acts, if damping_rate > 0 */
     double mobility[6]; /* the largest (D^-1 P)_jj of a few postures; 0: not known */
-    /* what steps do not look at */
-    int island;           /* the first body of those that float with it; -1: something holds it */
-    double least_inertia; /* no axis through its centre of mass has less (kg m^2) */
+    /* not used in steps */
+    int island;           /* first body of its group of floating bodies; -1: joined to the ground */
+    double least_inertia; /* smallest principal inertia about the centre of mass (kg m^2) */
 } gw_system_body;
 
-/* A ground that may move. As a body: where it is, its acceleration as `coasting`. */
+/* A moving ground; `body` has its pose, twist and acceleration (as `coasting`). */
 typedef struct gw_moving_ground {
     gw_ground_state state;
-    bool displaced; /* it moves, or is not where it was when the system was made */
-    bool in_space;  /* no body on it counts as moving in a plane */
+    bool displaced; /* it moves, or is not at its pose at creation */
+    bool in_space;  /* all bodies on it are treated as spatial */
     gw_system_body body;
 } gw_moving_ground;
 
-/* A joint whose frame on the parent is not where it is to be: it is there times
- * (share way, exp(share turn)), with a steady share in a step. */
+/* The offset of a joint's frame on its parent: the frame is multiplied by (share way, exp(share
+ * turn)); the share changes at a constant rate in a step. */
 typedef struct gw_joint_offset {
     gw_vec3 way, turn; /* in the frame's axes (m, rad) */
-    gw_pose frame;     /* where that is; its motion relative to the parent: */
+    gw_pose frame;     /* the displaced frame (world); its motion relative to the parent: */
     gw_vec3 v, w;      /* world axes (m/s, rad/s) */
 } gw_joint_offset;
 
-/* One row of a closure at a configuration: as wrenches on its bodies, and its right sides. */
+/* One row of a closure at a configuration: as wrenches on its bodies, with value, rate and bias. */
 typedef struct gw_closure_row {
     int a, b;
     double on_a[6], on_b[6];
-    int coordinate_a, coordinate_b; /* of their joints, that these act on */
+    int coordinate_a, coordinate_b; /* coordinates of their joints on which these act */
     double on_coordinate_a, on_coordinate_b;
-    double flat_a[3], flat_b[3]; /* on_a and on_b of bodies that move in a plane */
+    double flat_a[3], flat_b[3]; /* on_a and on_b in the plane of a planar body */
     double value, rate, bias;    /* g (of velocity rows 0), J v, J-dot v */
-    double scale;                /* to metres */
+    double scale;                /* factor to metres */
 } gw_closure_row;
 
-/* The bodies on the ways from a closure's two bodies to their roots, each once, children first. */
+/* A body on the paths from a closure's two bodies to their roots; each body is listed once,
+ * children before parents. */
 typedef struct gw_path_body {
-    int body, parent_at; /* the parent's place on the path; -1: none */
-    int answers;         /* L^-1 S^T p of the rows in s->answers, `dof` of each */
+    int body, parent_at; /* index of the parent on the path; -1: none */
+    int answers;         /* index in s->answers of L^-1 S^T p of the rows, `dof` entries each */
 } gw_path_body;
 
 /* The rows of a closure, or of a spring, as a block of the Delassus operator. */
 typedef struct gw_closure_block {
     int a, b;
-    int first, rows, position_rows; /* rows; the first of them are of positions */
-    int asked, active, rank; /* that are to be factored; of them those that joints feel, in the
-                                order of s->live; independent ones of these */
-    int path, path_count, a_at, b_at; /* bodies of the path, and where a and b are; -1: ground */
-    int turn;                         /* in the elimination */
-    int diagonal;                     /* the block in s->delassus and s->factor */
-    int below, below_count;           /* blocks under it, by their turns */
-    unsigned idle;                    /* bit i: no joint ever feels row i */
-    unsigned left_out;                /* the same while there are offsets: it follows from others */
-    unsigned aside;                   /* the same of a row beyond a kink that holds nothing */
-    bool simple;                      /* all rows keep a point in a plane, or an angle */
+    int first, rows, position_rows; /* rows, position rows first */
+    int asked, active, rank; /* numbers of rows: to be factored; of these, with effect on a joint
+                                (listed in s->live); of these, independent */
+    int path, path_count, a_at, b_at; /* bodies; indices of a and b among them; -1: ground */
+    int turn;                         /* position in the order of elimination */
+    int diagonal;                     /* index of the diagonal block in s->delassus and s->factor */
+    int below, below_count; /* blocks below it in its column, in the order of elimination */
+    unsigned idle;          /* bit i: row i is not evaluated; it has no effect on any joint */
+    unsigned left_out;      /* the same while there are offsets: the row is dependent on others */
+    unsigned aside;         /* the same of an inactive row beyond a kink */
+    bool simple;            /* all rows are GW_ROW_PLANE or GW_ROW_ANGLE */
 } gw_closure_block;
 
-/* A block of the operator off its diagonal. */
+/* An off-diagonal block of the operator. */
 typedef struct gw_block_below {
-    int block; /* of its rows; its columns are those of the block that it is below */
+    int block; /* the block of its rows; its columns are those of the block that it is below */
     int at;
 } gw_block_below;
 
-/* Which rows are factored. */
+/* The rows to be factored. */
 typedef enum gw_active_rows {
     GW_ROWS_OF_POSITIONS,
     GW_ROWS_OF_CLOSURES,
-    GW_ROWS_WITH_SPRINGS /* of an implicit step */
+    GW_ROWS_WITH_SPRINGS /* in an implicit step: closures and springs */
 } gw_active_rows;
 
-/* The Jacobian of a held frame in a state, and D^-1 P of its rows, as control asks for both more
- * than once a tick. */
+/* Cache of a held frame's Jacobian in one state, and of D^-1 P of its rows, as control uses both
+ * several times a tick. */
 typedef struct gw_system_jacobian {
     uint64_t stamp; /* of the state; 0: none */
     int body;
     gw_pose body_from_held;
-    unsigned answered;              /* bit l: the answer of row l is kept */
-    double (*columns)[6], *answers; /* of each coordinate; of each of six rows, dof of them */
+    unsigned answered;              /* bit l: `answers` has D^-1 P of row l */
+    double (*columns)[6], *answers; /* per coordinate; per row of six, dof entries */
     double drift[6];
 } gw_system_jacobian;
 
@@ -248,35 +250,36 @@ typedef struct gw_system_view {
 
 struct gw_system {
     int body_count, closure_count, spring_count, dof, rank;
-    int row_count, position_rows; /* of closures; of them those of positions */
-    int active_rows;              /* those that the factors are of */
+    int row_count, position_rows; /* of closures; the number of position rows */
+    int active_rows;              /* rows in the present factors */
     gw_system_body *bodies;
     int ground_count;
     gw_moving_ground *grounds;
     bool all_planar;           /* every body moves in a plane */
-    bool keeps_joint_wrenches; /* wrenches of joints and closures are kept, */
+    bool keeps_joint_wrenches; /* wrenches of joints and closures are computed, */
     bool continues;            /* but not in this step: gw_forces.continues */
     bool single;     /* every joint has one coordinate: body i is joint i is coordinate i */
-    bool plain_tree; /* the same, and no rows */
-    bool is_free;    /* nothing acts at any joint */
-    bool is_damped;  /* a body is, by itself */
-    bool touched;    /* contacts act in this step, */
+    bool plain_tree; /* the same, without rows */
+    bool is_free;    /* no joint has joint forces */
+    bool is_damped;  /* a body has damping of its own */
+    bool touched;    /* contacts act in this step */
     const double *load, *lock; /* gw_forces.load, .lock; NULL: none */
-    bool in_stage;             /* in a stage of an explicit step, but the first */
-    bool one_pass;             /* the same of a plain tree: inertias go with the forces */
-    bool flat_only;            /* the same: nothing looks at bodies in space but at the held one */
-    bool moving;               /* any of them, or the share of the offsets */
-    gw_offset_share apart;     /* as the step begins */
+    bool in_stage;             /* in a stage, except the first, of an explicit step */
+    bool one_pass;  /* the same of a plain tree: inertias and forces in one pass, gw_tree_solve() */
+    bool flat_only; /* the same: only the held body's spatial quantities are needed */
+    bool moving;    /* a ground or the share of the offsets moves */
+    gw_offset_share apart; /* at the step's start */
     double apart_now;
-    bool is_offset;           /* there are offsets: */
+    bool is_offset;           /* offsets are not zero */
     gw_joint_offset *offsets; /* of each body's joint */
-    double *row_offsets;      /* of each row: value, less that */
+    double *row_offsets;      /* subtracted from each row's value, times the share */
     gw_wrench *borne;         /* scratch of gw_grounds_power() */
-    gw_twist *carried;    /* of bodies in the motion of least energy that moving grounds allow */
-    double *least;        /* its velocities */
-    uint64_t least_stamp; /* of the state that these are of */
-    const gw_local_model *local; /* D and G of which replace its own; NULL: exact */
-    gw_plane *planes;            /* of the trees, by their first bodies, where they have one */
+    gw_twist *carried; /* twists of bodies in the motion of least kinetic energy that moving grounds
+                          allow */
+    double *least;     /* its velocities */
+    uint64_t least_stamp;        /* stamp of the state of these */
+    const gw_local_model *local; /* local model in use, with its D and G; NULL: exact */
+    gw_plane *planes;            /* of planar trees, indexed by their first bodies */
     gw_closure_def *closures;
     int edge_count; /* closures with edges */
     int kink_count; /* closures over kinks and bends (system_kinks.h) */
@@ -292,55 +295,56 @@ struct gw_system {
     gw_closure_block *blocks;
     gw_path_body *path;
     gw_block_below *below;
-    int *elimination;             /* blocks by their turns */
-    int *through, *through_at;    /* of each body, in through_at[body] .. [body + 1]: blocks whose
-                                     paths go through it by their turns, and where on the path */
-    int *pivots;                  /* of each row's block: active rows in the order of elimination */
-    int *live;                    /* of each active row: which of its block's rows it is */
+    int *elimination;             /* blocks in the order of elimination */
+    int *through, *through_at;    /* per body, from through_at[body] to [body + 1]: pairs of a block
+                                     whose path contains the body, and the index in `path` */
+    int *pivots;                  /* per block: active rows in the order of elimination */
+    int *live;                    /* per active row: its number among the block's rows */
     double *answers, *path_force; /* of rows along the paths */
     double *delassus, *factor;    /* blocks on the diagonal and below it */
     size_t block_numbers;         /* of each */
-    /* of active rows: K_ii, and what is left of it while blocks are factored, right sides,
-     * multipliers */
+    /* per active row: K_ii, its remainder (Schur complement) during factorisation, right-hand side,
+     * multiplier */
     double *share, *rest, *right, *solution;
-    double *dense; /* two matrices; NULL: too many rows for them */
+    double *dense; /* operator and factor; NULL: too many rows */
     int *dense_order, *dense_rows, dense_count;
-    bool is_dense;    /* the factors are those of the dense operator */
-    double margin;    /* the least share of its K_ii that a row had left in the factors */
-    double same_row;  /* a row with less of its K_ii left follows from others */
-    double no_row;    /* a row with less of the largest K_ii is moved by nothing */
-    double corrected; /* how far the rows have moved joints since the substep's start (rad; of the
-                        length) */
-    double *numbers;  /* all arrays of numbers */
-    gw_joint_force_model *models;     /* of every coordinate, in an implicit step */
-    signed char *motor_states;        /* the same, of all runs, and of one step before */
-    signed char *last_motor_states;   /* which the last implicit substep ended with */
-    gw_mobilizer_state *home, *begin; /* where a substep begins, and a step */
-    double *home_velocity;            /* there, of all coordinates */
-    double *by;                       /* of the coordinates since then */
+    bool is_dense;    /* the present factors are those of the dense operator */
+    double margin;    /* the smallest pivot relative to K_ii */
+    double same_row;  /* a row with a smaller pivot relative to K_ii is dependent on others */
+    double no_row;    /* a row with K_ii below this share of the largest has no effect on joints */
+    double corrected; /* the largest correction of a joint by projection in this substep (rad; of
+                         the length) */
+    double *numbers;  /* memory of the arrays of doubles */
+    gw_joint_force_model *models;   /* per coordinate, in an implicit step */
+    signed char *motor_states;      /* per coordinate, of all runs, and of the Euler step before */
+    signed char *last_motor_states; /* at the end of the last implicit substep */
+    gw_mobilizer_state *home, *begin; /* at the start of the substep, and of the step */
+    double *home_velocity;            /* velocities of all coordinates at home */
+    double *by;                       /* displacement of the coordinates from home */
     double *rates, *accelerations;    /* rates of `by` and u-dot, gw_stage_stride() a stage */
-    double *run_by, *run_velocity;    /* of the runs of an implicit substep */
-    gw_pose *poses;                   /* of bodies, as forces are asked with them */
+    double *run_by, *run_velocity;    /* per run of an implicit substep */
+    gw_pose *poses;                   /* poses of bodies, as passed to gw_forces */
     gw_twist *twists;
     gw_wrench *on, *by_springs, *joint_wrench, on_held; /* at the bodies' origins */
     gw_wrench *pushed;                                  /* gw_system_push() */
     gw_wrench second;                                   /* gw_system_second_force() */
-    gw_wrench *closure_wrench; /* of each, on its first body, at that one's origin */
-    bool is_pushed;            /* any of them is not zero */
-    double *generalised;       /* forces at the coordinates, besides what acts on the bodies */
-    double *joint_force;       /* by what belongs to the joints */
-    double *added, *scratch;   /* to the joints' inertias in an implicit step; free for use */
+    gw_wrench *closure_wrench; /* per closure: on its body a, at the origin of a */
+    bool is_pushed;            /* any of these is not zero */
+    double *generalised;       /* forces at the coordinates, in addition to `on` */
+    double *joint_force;       /* joint forces */
+    double *added, *scratch;   /* added to the joint inertias in an implicit step; scratch */
     double kinetic, potential;
     gw_system_integrator integrator;
-    double dt, substep; /* period that limits are made for; of the implicit substep under way */
+    double dt, substep; /* step that limits are tuned for; implicit substep under way */
     gw_model_ops ops, view_ops;
     gw_system_view view;
     gw_system_jacobian jacobian[2]; /* of the held frame and the second one */
     gw_system_state *model;
     gw_mobilizer_state *start;
-    uint64_t stamp, last_stamp; /* of what bodies, rows and factors are of; given last */
-    uint64_t implicit_stamp; /* of the state whose implicit factors stand there, `stamp` being 0; */
-    double implicit_over;    /* of a step of so long (s) */
+    uint64_t stamp, last_stamp; /* of the state for which bodies, rows and factors are up to date;
+                                   the last stamp issued */
+    uint64_t implicit_stamp; /* of the state of the present implicit factors, where `stamp` is 0; */
+    double implicit_over;    /* for a step of this length (s) */
 };
 
 /* ---- spatial vectors ------------------------------------------------------------------------ */
@@ -356,10 +360,10 @@ static inline void gw_spatial_add_shifted(const double x[6], gw_vec3 r, double t
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* The ground as a body, which stands still. */
+/* The fixed ground as a body. */
 extern const gw_system_body gw_ground_body;
 
-/* Whether by_springs is in use. */
+/* True where by_springs is in use. */
 static inline bool gw_has_springs(const gw_system *s)
 {
     return s->spring_count > 0 || s->edge_count > 0;
@@ -383,7 +387,7 @@ static inline const gw_system_body *gw_carrier_of(const gw_system *s, const gw_s
                : NULL;
 }
 
-/* A body as contacts see it. */
+/* Kinematics of a body for the rows of contacts (world axes). */
 typedef struct gw_body_frame {
     gw_mat3 turn; /* world_from_body */
     gw_vec3 p;
@@ -396,7 +400,7 @@ static inline gw_body_frame gw_body_frame_of(const gw_system *s, int body)
     return (gw_body_frame){k->turn, k->pose.p, k->twist};
 }
 
-/* A row along d at the point c, which moves by c_dot (system_contacts.c has the equations). */
+/* Sets a row along d at the contact point c with velocity c_dot (equations: system_contacts.c). */
 static inline void gw_put_point_row(gw_closure_row *r, const gw_body_frame *a,
                                     const gw_body_frame *b, gw_vec3 c, gw_vec3 c_dot, gw_vec3 d,
                                     gw_vec3 d_dot)
@@ -413,7 +417,7 @@ static inline void gw_put_point_row(gw_closure_row *r, const gw_body_frame *a,
     r->scale = 1;
 }
 
-/* A row of the relative angular velocity along d. */
+/* Sets a row of the relative angular velocity along d. */
 static inline void gw_put_spin_row(gw_closure_row *r, gw_vec3 w_a, gw_vec3 w_b, double length,
                                    gw_vec3 d, gw_vec3 d_dot)
 {
@@ -446,38 +450,37 @@ static inline void gw_joint_copy(const gw_system_body *k, const gw_mobilizer_sta
  * accelerations at u-dot = 0 and the momentum rates there, from their velocities. */
 void gw_tree_update_positions(gw_system *system);
 void gw_tree_update_velocities(gw_system *system);
-/* Both, body by body; in one pass with the bodies' own inertias. */
+/* Both in one pass over the bodies, together with the bodies' own inertias. */
 void gw_tree_update(gw_system *system);
 
 /* The rate of momentum about a body's origin where it accelerates by [a; alpha]. */
 gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alpha);
 
-/* Articulated inertias of all bodies, and the factors of their joints' inertias; with `added`
- * (NULL: nothing) to the inertia at each coordinate, and h times their damping to the bodies'. */
+/* Articulated inertias of all bodies and factors of their joint inertias D. `added` (NULL: zero) is
+ * added at each coordinate, h times the bodies' damping to their inertias. */
 void gw_tree_articulate(gw_system *system, double h, const double *added);
 
-/* Reduces the bodies' `force` and the joints' `rest` to the joints', as L^-1 u, from body `last` to
- * the roots: nothing acts on those after it. Then the joints' accelerations by that into `rest`,
- * and the bodies', less `coasting`. */
+/* Inward pass from body `last` to the roots (no force acts on bodies after it): reduces the bodies'
+ * `force` and the joints' `rest` to L^-1 u in `rest`. Outward pass: joint accelerations into
+ * `rest`, body accelerations minus `coasting` into `acceleration`. */
 void gw_tree_reduce(gw_system *system, int last);
 void gw_tree_accelerate(gw_system *system);
 
 /* D, dof x dof, row-major with `stride` entries a row, by composite rigid bodies, O(n^2). */
 void gw_tree_mass_matrix(gw_system *system, double *d, int stride);
 
-/* All three at once, where no rows hold the bodies and every joint has one coordinate: from the
- * bodies' own inertias, which are spent, `force` and `rest` to the joints' accelerations in `rest`,
- * and the bodies', less `coasting`. */
+/* The three passes above in one, for a system without rows whose joints have one coordinate each:
+ * from the bodies' own inertias (overwritten), `force` and `rest` to joint accelerations in `rest`
+ * and body accelerations minus `coasting`. */
 void gw_tree_solve(gw_system *system);
 
-/* Of a body that moves in a plane: its joint is a planar one, which lets it move there as it will.
- */
+/* True for a planar body with a planar joint (three coordinates in its plane). */
 static inline bool gw_planar_is_free(const gw_system_body *k)
 {
     return k->flat.plane && k->dof == 3;
 }
 
-/* D_jj of a joint, without what was added to it. */
+/* D_jj of a joint, without the added inertia. */
 static inline double gw_tree_joint_inertia(const gw_system_body *k, int j)
 {
     if (gw_planar_is_free(k))
@@ -493,10 +496,11 @@ void gw_tree_solve_upper(const gw_system_body *k, double *x);
 /* ---- joints that are submanifolds: system_submanifold_joint.c
  * ---------------------------------------------- */
 
-/* Takes memory, and the start from the definition. False: none. */
+/* Allocates, and sets the initial state from the definition. False: no memory. */
 bool gw_set_joint_init(gw_system_body *k, double length);
 
-/* M in F where the joint is; the columns' parts in F's axes about M's origin, and the bias. */
+/* The pose of M in F at the joint's state; sets the columns [v; w] of the joint's Jacobian (F's
+ * axes, about M's origin) and the bias. */
 gw_pose gw_set_joint_pose(gw_system_body *k, gw_vec3 v[6], gw_vec3 w[6]);
 
 /* The joint's state at the pose of the set nearest to f_from_m, with the twist of M's origin in F's
@@ -504,10 +508,10 @@ gw_pose gw_set_joint_pose(gw_system_body *k, gw_vec3 v[6], gw_vec3 w[6]);
 void gw_set_joint_place(gw_system_body *k, double length, const gw_pose *f_from_m,
                         const gw_twist *twist);
 
-/* Charts whose joints are far from their centres are made anew about where they are. */
+/* Re-centres the charts of joints that are far from their chart's centre. */
 void gw_set_joints_recentre(gw_system *system);
 
-/* From `from` by so much of each coordinate; the rates of `by` (mobilizer.h). */
+/* Displaces `from` by by[j] in each coordinate; and the rates of `by` (mobilizer.h). */
 static inline void gw_joint_move(const gw_system_body *k, const gw_mobilizer_state *from,
                                  const double *by, gw_mobilizer_state *to)
 {
@@ -527,11 +531,13 @@ static inline void gw_joint_rates(const gw_system_body *k, const double *by, dou
 
 /* ---- bodies that move in a plane: system_planar.c -------------------------------------------- */
 
-/* Finds them, where grounds are now; what stands on a ground that moves is in space. */
+/* Finds planar bodies with the grounds at their present poses; bodies on a moving ground are
+ * spatial. */
 void gw_planar_find(gw_system *system);
 
-/* The same as of bodies in space; p: the parent, NULL: the ground; `in_space`: their pose,
- * orientation and twist there, too. Both at once, and with the body's own inertia. */
+/* The passes of spatial bodies for one planar body; p: the parent, NULL: the ground; `in_space`:
+ * also sets the spatial pose, orientation and twist. gw_planar_update(): positions and velocities
+ * at once and, with `inertia`, the body's own inertia. */
 void gw_planar_update_position(gw_system_body *k, const gw_system_body *p, bool in_stage,
                                bool in_space);
 void gw_planar_update_velocity(gw_system_body *k, const gw_system_body *p, bool in_space);
@@ -544,28 +550,29 @@ void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p);
 /* The body's own inertia in its plane, and h times its damping. */
 void gw_planar_rigid_inertia(gw_system_body *k, double h);
 
-/* Of gw_tree_solve(): inertia and force onto the parent; the acceleration. */
+/* Parts of gw_tree_solve(): adds inertia and force to the parent; computes the acceleration. */
 void gw_planar_pass(gw_system_body *k, gw_system_body *p);
 void gw_planar_take_acceleration(gw_system_body *k, const gw_system_body *p);
 
-/* Adds the articulated inertia of a child in space, and a wrench at it, to a parent in a plane. */
+/* Adds the articulated inertia of a spatial child, and a wrench at its origin, to a planar
+ * parent. */
 void gw_planar_add_inertia(const gw_articulated *x, gw_vec3 r, gw_system_body *p);
 void gw_planar_add_wrench(const double x[6], gw_vec3 r, gw_system_body *p);
 
-/* The rate of momentum less the weight (at the origin, in space), where the body accelerates by
- * `coasting` and `acceleration`. */
+/* The rate of momentum minus the weight (at the origin, world axes) for the acceleration `coasting`
+ * + `acceleration`. */
 gw_wrench gw_planar_momentum_rate(const gw_system_body *k, gw_vec3 gravity);
 
-/* Columns, r, com, arm, inertia_com and coasting of all bodies that move in planes. */
+/* Sets the spatial columns, r, com, arm, inertia_com and coasting of all planar bodies. */
 void gw_planar_expand(gw_system *system);
 
-/* Of the point at which the body's damping counts. */
+/* Velocity of the point at which the body's damping acts. */
 static inline gw_vec3 gw_damped_velocity(const gw_system_body *k)
 {
     return gw_add(k->twist.v, gw_cross(k->twist.w, k->damper));
 }
 
-/* [f; t] as a plane's bodies feel it, and what they do, in space. */
+/* The planar components of a wrench [f; t]; and a planar vector in world axes. */
 static inline void gw_planar_wrench(const gw_plane *plane, gw_vec3 f, gw_vec3 t, double out[3])
 {
     out[0] = gw_dot(plane->x, f), out[1] = gw_dot(plane->y, f), out[2] = gw_dot(plane->normal, t);
@@ -583,7 +590,7 @@ static inline void gw_planar_add_shifted(const double f[3], double r_x, double r
     to[2] += f[2] + (r_x * f[1] - r_y * f[0]);
 }
 
-/* A body's acceleration at u-dot = 0, and what comes on top. */
+/* A body's acceleration at u-dot = 0, and the part due to u-dot. */
 static inline gw_twist gw_coasting_of(const gw_system_body *k)
 {
     const gw_planar_body *b = &k->flat;
@@ -603,100 +610,103 @@ static inline gw_twist gw_acceleration_of(const gw_system_body *k)
 
 /* ---- grounds that move: system_ground.c ------------------------------------------------------ */
 
-/* All where the world's origin is, before anything else is known of them. */
+/* Puts all grounds at the world's origin, at rest. */
 void gw_grounds_init(gw_system *system);
 
-/* After their states were changed: puts them there, and looks again which bodies move in planes. */
+/* Applies changed states of the grounds, and determines the planar bodies again where necessary. */
 void gw_grounds_update(gw_system *system);
 
-/* Puts those that move, and offsets, where they are t seconds on. */
+/* Sets moving grounds and offsets to their values t s into the step. */
 void gw_grounds_go_to(gw_system *system, double t);
 
-/* dt went by. */
+/* Advances the grounds' states by dt. */
 void gw_grounds_advance(gw_system *system, double dt);
 
-/* All of them stop where they are, or go back to where they were when the system was made. */
+/* Stops all grounds at their present poses; or returns them to their poses at creation. */
 void gw_grounds_stop(gw_system *system);
 void gw_grounds_reset(gw_system *system);
 
-/* The velocities nearest in the mass metric to these twists of the bodies (NULL: at rest): what
- * remains of them where joints and closures take hold at once. Positions and factors are there. */
+/* Sets the velocities nearest in the mass metric to these twists of the bodies (NULL: zero): those
+ * after an impulse of joints and closures. Positions and factors must be up to date. */
 void gw_grounds_project_twists(gw_system *system, const gw_twist *twists);
 
-/* The motion of least kinetic energy, into `least` and `carried`. */
+/* The motion of least kinetic energy that the grounds' motion allows, into `least` and
+ * `carried`. */
 void gw_grounds_find_least(gw_system *system);
 
-/* Takes `energy` (J) out of the motion beside the least one; returns what it cannot. */
+/* Removes `energy` (J) from the motion relative to that of least kinetic energy; returns the rest
+ * that it could not remove. */
 double gw_grounds_remove_energy(gw_system *system, double energy);
 
 /* ---- energy out of the motion: system_energy_correction.c ------------------------------------ */
 
-/* Takes `energy` (J; negative: puts it) out of the motion at constant momentum of what floats: only
- * the motion beside the rigid one of that momentum can pay. Returns what it cannot. */
+/* Removes `energy` (J; negative: adds it) at constant momentum of floating bodies, by scaling the
+ * motion relative to the rigid motion of that momentum. Returns the rest that it could not
+ * remove. */
 double gw_system_remove_energy(gw_system *system, double energy);
 
-/* Bodies that hang together, and on the ground by free joints alone, float together. */
+/* Groups bodies that are connected with each other but with the ground by free joints only. */
 void gw_system_find_islands(gw_system *system);
 
-double gw_system_energy_rounding(const gw_system *system); /* what of it is rounding (J) */
+double gw_system_energy_rounding(const gw_system *system); /* rounding error of the energy (J) */
 
-/* The power of the grounds, where accelerations and multipliers are (W). */
+/* The power (W) of grounds and offsets; accelerations and multipliers must be up to date. */
 double gw_grounds_power(const gw_system *system);
 
 /* ---- closures: system_closures.c and system_elimination.c ----------------------------------- */
 
-/* Their blocks: paths, the order of elimination, memory. False: no memory. */
+/* Blocks of the closures: paths, order of elimination, memory. False: no memory. */
 bool gw_closures_init(gw_system *system);
 void gw_closures_free(gw_system *system);
 
-/* Rows that no joint ever feels, as all of both bodies' move in a plane across what they hold:
- * their values stay, and they are left out from then on. */
+/* Finds rows without effect on any joint, as both bodies move in a plane normal to the row's
+ * direction: their values are constant, and they are excluded from then on. */
 void gw_closures_classify(gw_system *system);
 
-/* Rows that follow from others are left out while there are offsets: on the way they contradict
- * these. */
+/* Excludes dependent rows while there are offsets, which make them inconsistent with the others. */
 void gw_closures_leave_out_dependent(gw_system *system);
 
-/* All rows where the bodies are; rates and biases alone. */
+/* Evaluates all rows for the bodies' state; or their rates and biases alone. */
 void gw_closures_update_rows(gw_system *system);
 void gw_closures_update_rates(gw_system *system);
 
-/* The rows of a block as bodies that move in a plane feel them. */
+/* Planar components of a block's rows for planar bodies. */
 void gw_closures_flatten(const gw_system *system, const gw_closure_block *block);
 
 #define GW_SAME_ROW     1e-11
 #define GW_NO_ROW       1e-13
-#define GW_SINGULAR_ROW 1e-6 /* both, in a step over a singular posture */
+#define GW_SINGULAR_ROW 1e-6 /* replaces both in a step over a singular posture */
 
-/* J D^-1 J^T of these rows, by the trees' factors, and its factors. */
+/* J D^-1 J^T of these rows, by the factors of the trees, and its factorisation. */
 void gw_closures_factor(gw_system *system, gw_active_rows which);
 
-/* Right sides of all active rows: less their accelerations at u-dot = 0. */
+/* Right-hand sides of all active rows: minus their accelerations at u-dot = 0. */
 void gw_closures_set_bias(gw_system *system);
 
-/* One of the rows that the factors are of, which have their right sides in s->right and their
- * multipliers in s->solution, from block->first on. */
+/* Active row n of a block. Right-hand sides in s->right and multipliers in s->solution begin at
+ * block->first. */
 static inline gw_closure_row *gw_active_row(const gw_system *s, const gw_closure_block *block,
                                             int n)
 {
     return &s->rows[block->first + s->live[block->first + n]];
 }
 
-/* solution := (J D^-1 J^T)^+ right, of rows in metres; spends s->right. */
+/* solution := (J D^-1 J^T)^+ right, of rows in metres; overwrites s->right. */
 void gw_closures_solve(gw_system *system);
 
-/* The joints' `rest` are what gw_tree_reduce() leaves there: adds the multipliers that give the
- * rows the accelerations in s->right. */
+/* To the joints' `rest` as left by gw_tree_reduce() adds the multipliers that give the rows the
+ * accelerations in s->right. */
 void gw_closures_respond(gw_system *system);
 
-/* J^T of the multipliers, onto the bodies' `force` and the joints' `rest`. */
+/* Adds J^T lambda to the bodies' `force` and the joints' `rest`. */
 void gw_closures_push_multipliers(gw_system *system);
 
-/* The joints' answer, in their `rest`, to accelerations of the rows in s->right. */
+/* Joint accelerations D^-1 J^T lambda, in `rest`, that give the rows the accelerations in
+ * s->right. */
 void gw_closures_apply_inverse(gw_system *system);
 
-/* By how much joints move along the row that they move least, of what its bodies would be moved by
- * without joints: next to nothing near a posture where no joint moves along it. */
+/* The smallest K_ii of a row relative to that of its bodies without joints: near 0 close to a
+ * posture where no joint moves along the row. */
 double gw_closures_least_motion(const gw_system *system);
 
 /* The largest row (m). */
@@ -704,57 +714,59 @@ double gw_closures_residual(const gw_system *system);
 
 double gw_closure_residual(const gw_system *system, int closure);
 
-/* The same at creation; joints that keep what they have are as if 1e12 times as heavy. */
+/* Satisfies the closures at creation; joints that keep position or velocity have 1e12 times their
+ * inertia. */
 void gw_closures_assemble(gw_system *system, int steps);
 
-/* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
- * way. Leaves everything up to date where it ends. Returns what is left of g. */
+/* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then projects velocities in the same way.
+ * Leaves everything up to date. Returns the residual (m). */
 double gw_closures_project(gw_system *system, int steps);
 
-/* Velocities by J v = 0; everything else is up to date. Returns the kinetic energy that is taken,
- * of what rows stop (J). */
+/* Projects velocities onto J v = 0; all else must be up to date. Returns the kinetic energy removed
+ * (J). */
 double gw_closures_project_velocities(gw_system *system);
 
-/* The same after a substep, which leaves the closures all but closed: positions with the factors
- * that are there. */
+/* gw_closures_project() after a substep, with small residuals: positions by the present factors. */
 void gw_closures_correct(gw_system *system);
 
 /* ---- contacts, knife edges, gears: system_contacts.c ----------------------------------------- */
 
-/* Rows of positions and of velocities that a closure takes. */
+/* Numbers of position and velocity rows of a closure. */
 void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities);
 
-/* Whether a closure's free-form shapes have edges; forces of those that closures are past, into
- * s->by_springs, and their energy (system_edges.c). Further as gw_springs_moment(). */
+/* True where a closure's free-form shapes have edges; springs at edges that closures are past:
+ * forces into s->by_springs, energy (J), and moment as gw_springs_moment() (system_edges.c). */
 bool gw_closure_has_edges(const gw_closure_def *closure);
 void gw_edges_load(gw_system *system, gw_system_work *power);
 double gw_edges_energy(const gw_system *system);
 double gw_edges_moment(const gw_system *system);
-double gw_edges_ground_power(const gw_system *system); /* of grounds that have the edges (W) */
+double gw_edges_ground_power(const gw_system *system); /* of grounds with edges (W) */
 
-/* Whether curved surfaces touch in a point each; GW_BAD_INPUT with the number of the closure. */
+/* True if all contacts of curved surfaces are points; else GW_BAD_INPUT with the number of the
+ * closure. */
 bool gw_contacts_check(gw_system *system, gw_error *error);
 
-/* Takes down how contacts touch as a step begins, for gw_system_degenerate_closure(). */
+/* Records the contacts' curvatures at a step's start, for gw_system_degenerate_closure(). */
 void gw_contacts_begin(gw_system *system);
 
-/* The rows of a closure that is not GW_CLOSURE_ROWS, where the bodies are. */
+/* Evaluates the rows of a closure that is not GW_CLOSURE_ROWS. */
 void gw_contact_rows(const gw_system *system, gw_closure_def *def, gw_closure_row *positions,
                      gw_closure_row *velocities);
 
 /* ---- springs: system_springs.c --------------------------------------------------------------- */
 
-/* Their wrenches on the bodies into `by_springs`; adds the power of their dampers. */
+/* Wrenches of springs on the bodies into `by_springs`; adds the power of their dampers. */
 void gw_springs_load(gw_system *system, gw_system_work *power);
 
-/* Their energy (J); the sum of tensions times distances of where they act from the origin. */
+/* Energy of springs (J); and the sum of tension times distance of its end points from the origin
+ * (J), a measure of rounding. */
 double gw_springs_energy(const gw_system *system);
 double gw_springs_moment(const gw_system *system);
 
-/* Their rows in an implicit step of h, and what that adds to `by_springs`. */
+/* Rows of springs in an implicit step of h, and the implicit terms in `by_springs`. */
 void gw_springs_update_rows(gw_system *system, double h);
 
-/* The power of grounds by the springs that are tied to them (W). */
+/* The power of grounds by the springs attached to them (W). */
 double gw_springs_ground_power(const gw_system *system);
 
 /* Adds h C + h^2 K of them, of the twists in the bodies' `acceleration`, to `on`; returns its
@@ -764,17 +776,20 @@ double gw_springs_bound(const gw_system *system, double h);
 
 /* ---- forces and accelerations: system_forces.c ---------------------------------------------- */
 
-/* Everything that depends on the joints' states alone; the same where positions are up to date. */
+/* Updates everything that depends on the joints' states alone; or the part that depends on
+ * velocities. */
 void gw_system_update(gw_system *system);
 void gw_system_update_velocities(gw_system *system);
 
 void gw_system_energy(const gw_system *system, double *kinetic, double *potential);
 
-/* Roots of bristles that are bent too far follow; returns what that dissipates (J). */
+/* Moves the roots of bristles deflected beyond their span; returns the energy dissipated (J). */
 double gw_system_slip(gw_system *system);
-/* The share of the way from `home` after which a coordinate that slid first rests; 2: none does. */
+/* The fraction of the substep after which a sliding coordinate first comes to rest; 2: none
+ * does. */
 double gw_system_first_rest(const gw_system *system);
-/* Those at rest hold or turn over, by what acts t s into a step; returns what is dissipated (J). */
+/* Deflects the bristles of coordinates that came to rest as the forces t s into a step require;
+ * returns the energy dissipated (J). */
 double gw_system_turn_bristles(gw_system *system, const gw_forces *forces, double t);
 
 /* Outer forces `t` seconds into a step, into `on` and `on_held`; and their power where the
@@ -783,38 +798,37 @@ void gw_system_evaluate_forces(gw_system *system, const gw_forces *forces, doubl
 void gw_system_outer_power(const gw_system *system, const gw_forces *forces, gw_system_work *power);
 void gw_system_held_frame(const gw_system *system, gw_pose *pose, gw_twist *twist);
 
-/* u-dot of all joints, in their `rest`, under what acts from outside; adds the powers of what
- * belongs to the system. */
+/* u-dot of all joints, in `rest`, under the external forces evaluated before; adds the powers of
+ * internal forces. */
 void gw_system_accelerate(gw_system *system, gw_system_work *power);
 
-/* The joints' answer, closures included, to s->generalised and, with `bodies`, to s->on; in their
- * `rest`, which gw_system_gather() puts into one array. */
+/* D^-1 P (closures included) of s->generalised and, with `bodies`, of s->on; the result is in the
+ * joints' `rest`, which gw_system_gather() copies into one array. */
 void gw_system_apply_inverse_inertia(gw_system *system, bool bodies);
 void gw_system_gather(const gw_system *system, double *out);
 
 /* (D^-1 P)_jj of a joint's coordinate where the bodies are. */
 double gw_system_mobility_at(gw_system *system, int body, int coordinate);
 
-/* The same of all joints at which anything acts, into their `mobility` where it is the largest so
- * far: is_stiff() asks for it. */
+/* The same for all joints with joint forces; keeps the largest value so far in `mobility`, for
+ * gw_system_is_stiff(). */
 void gw_system_take_mobilities(gw_system *system);
 
-/* Limits that the coming step may meet get springs made for where the bodies are now. */
+/* Tunes the springs of limits that the coming step may reach to the present configuration. */
 void gw_system_meet_limits(gw_system *system, double dt);
 
-/* Bristles made for inertias far from those of where the bodies are now are made for these. Each
- * keeps its energy, up to what it can hold; returns what is dissipated (J). */
+/* Tunes bristles to the present inertias where these have changed much. Each keeps its energy, up
+ * to its capacity; returns the energy dissipated (J). */
 double gw_system_fit_bristles(gw_system *system);
 
-/* Whether the largest eigenvalue of D^-1 P (h C + h^2 K) is more than `limit`. */
+/* True where the largest eigenvalue of D^-1 P (h C + h^2 K) exceeds `limit`. */
 bool gw_system_is_stiff(gw_system *system, double h, double limit);
 
-/* Whether an upper bound of it for a quarter of a step is more than explicit steps bear. */
+/* True where an upper bound of it for a quarter of a step exceeds GW_EXPLICIT_LIMIT. */
 bool gw_system_may_be_stiff(gw_system *system);
 
-/* The same in a linearly implicit Euler step of h, for motors in these states, which are brought up
- * to date; leaves its own factors behind. Then the work of the motors, and the most that they can
- * have done since `home`. */
+/* u-dot in a linearly implicit Euler step of h, with motors in these states, which are updated;
+ * leaves the factors of that step. */
 void gw_system_accelerate_implicitly(gw_system *system, double h, signed char *motor_states);
 /* Factors of D + h C + h^2 K in place of those of D, with motors in the states that the last
  * implicit substep ended with. */
@@ -826,8 +840,8 @@ double gw_system_motor_work_max(const gw_system *system);
 /* ---- by a local model: system_local_model.c ---------------------------------------------------
  */
 
-/* As gw_system_accelerate() and gw_system_apply_inverse_inertia(), by s->local and s->joint_force.
- */
+/* gw_system_accelerate() and gw_system_apply_inverse_inertia() with D and G of s->local; forces
+ * from s->joint_force and s->on. */
 void gw_local_accelerate(gw_system *system);
 void gw_local_apply_inverse(gw_system *system, bool bodies);
 
@@ -837,7 +851,7 @@ double gw_local_weight_energy(const gw_system *system);
 
 /* ---- the state: system.c --------------------------------------------------------------------- */
 
-/* The system with everything up to date for its own state; and that state as what it is now. */
+/* Updates everything for the state in s->model; and stores the present joints as that state. */
 void gw_system_update_all(gw_system *system);
 void gw_system_take_state(gw_system *system);
 
@@ -846,25 +860,25 @@ bool gw_system_takes_load(const gw_model *model);
 
 /* ---- constraint forces: system_wrenches.c --------------------------------------------------- */
 
-/* The body's rate of momentum less weight, damping and what acts from outside, at its origin. */
+/* The body's rate of momentum minus weight, damping and external wrench, at its origin. */
 gw_wrench gw_system_reaction(const gw_system *system, int body);
 
-/* Adds the wrenches of a closure's row, `by` times, to those of its bodies; sums the wrenches of
- * bodies up from the tips of their trees to the roots. `on`: of each body, at its origin. */
+/* Adds the wrenches of a closure's row times `by` to those of its bodies; and accumulates the
+ * wrenches of bodies from the leaves of the trees to the roots. `on`: per body, at its origin. */
 void gw_add_row_wrench(const gw_closure_row *row, double by, gw_wrench *on);
 void gw_sum_wrenches_to_roots(const gw_system *system, gw_wrench *on);
 
-/* At the accelerations that were solved for: the wrench on the held body, at the held frame; where
- * joints are reported, also that of each joint on its body, its load and that of its descendants
- * less closures, and that of each closure. */
+/* From the present accelerations: the constraint wrench at the held frame; where requested, also
+ * the wrench of each joint on its body (the load of the body and its descendants minus closures),
+ * and of each closure. */
 void gw_keep_joint_wrenches(gw_system *system, gw_wrench *constraint);
 
 /* ---- steps: system_step.c ------------------------------------------------------------------- */
 
 void gw_system_step(gw_system *system, const gw_forces *forces, double dt, gw_step *step);
 
-/* D^-1 P of all but the hand and contacts, at `speed` times the velocities of the state that the
- * system holds; of a system that steps implicitly the mean of the coming step. */
+/* Acceleration without the hand and contacts, at `speed` times the state's velocities; for a system
+ * that steps implicitly the mean over the coming step. */
 void gw_system_free_acceleration_at(gw_system *system, const gw_system_state *state, double speed,
                                     double *a);
 
