@@ -14,7 +14,7 @@ struct gw_device_slot {
     gw_driver_device *device;
     gw_operator_program *program; /* owned; NULL: none */
     uint64_t start;               /* tick in which the program took effect */
-    gw_command_gate gate;         /* of what it was commanded; of the loop's thread */
+    gw_command_gate gate;         /* state of the last gate on commands; of the loop's thread */
 };
 
 /* A sample of the device, device space. */
@@ -30,7 +30,7 @@ typedef struct gw_device_reading {
 gw_device_reading gw_device_slot_read(gw_device_slot *slot);
 /* A command that has passed the last gate (rt/haptics/limits.h). */
 void gw_device_slot_write(gw_device_slot *slot, const gw_device_command *command);
-/* The operator's wrench at a simulated device, from now on; nothing at a real one. */
+/* Sets the operator's wrench at a simulated device; no effect at a real one. */
 void gw_device_slot_apply_operator(gw_device_slot *slot, const gw_wrench *wrench);
 /* The true pose; false where the driver does not know it. */
 bool gw_device_slot_true_pose(const gw_device_slot *slot, gw_pose *pose);

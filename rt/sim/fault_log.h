@@ -1,7 +1,7 @@
 /*
- * The ticks before every fault: the newest GW_FAULT_TICKS are kept as they are made, and set aside
- * when devices are forced off or halted, with cause and time. It outlives every loop. The loop's
- * thread writes, RT safe, one at a time (`writing`); any thread reads, without holding it up.
+ * Log of the ticks before each fault: the newest GW_FAULT_TICKS ticks are recorded, and the record
+ * is kept when devices are forced off or halted, with cause and time. It outlives every loop. One
+ * loop's thread at a time writes, RT safe (`writing`); any thread reads without blocking it.
  */
 #ifndef GW_SIM_FAULT_LOG_H
 #define GW_SIM_FAULT_LOG_H
@@ -12,7 +12,7 @@
 #define GW_FAULT_TICKS 1000
 #define GW_FAULTS_KEPT 4 /* the newest ones */
 
-/* A tool in a tick, task space. */
+/* State of a tool in a tick, task space. */
 typedef struct gw_fault_tool {
     gw_pose tool, device;
     gw_twist twist;
@@ -22,7 +22,7 @@ typedef struct gw_fault_tool {
 
 typedef struct gw_fault_tick {
     uint64_t tick;
-    int64_t at_ns; /* CLOCK_MONOTONIC, as it began */
+    int64_t at_ns; /* CLOCK_MONOTONIC at the tick's start */
     double stage_us[GW_STAGE_COUNT];
     gw_run_state state;
     bool moving, halted;
@@ -31,38 +31,38 @@ typedef struct gw_fault_tick {
     gw_fault_tool tools[GW_MAX_TOOLS];
 } gw_fault_tick;
 
-/* One that is being filled, or one that was set aside. */
+/* A record: the one being written, or one that is kept. */
 typedef struct gw_fault {
-    atomic_uint number; /* from 1; 0: not set aside (any more) */
+    atomic_uint number; /* from 1; 0: not kept */
     gw_halt_record why;
     uint64_t count; /* ticks ever written; tick n is at n % GW_FAULT_TICKS */
     gw_fault_tick ticks[GW_FAULT_TICKS];
 } gw_fault;
 
 typedef struct gw_fault_log {
-    atomic_bool writing; /* a loop's thread is: taken and given back around each tick's writing */
+    atomic_bool writing; /* lock of the writing thread, held while a tick is written */
     gw_fault faults[GW_FAULTS_KEPT + 1];
-    atomic_uint kept; /* so far */
+    atomic_uint kept; /* number of faults so far */
     int filling;
-    bool aside; /* the halt that holds is kept already */
+    bool aside; /* the present halt is already kept */
 } gw_fault_log;
 
-/* Takes its memory, and brings its pages in. NULL: memory. Any thread. */
+/* Allocates and touches its memory. NULL: no memory. Any thread. */
 gw_fault_log *gw_fault_log_create(void);
 void gw_fault_log_destroy(gw_fault_log *log); /* NULL is fine; after every loop that has it */
 
-/* A tick was made. */
+/* Records a tick. */
 void gw_fault_log_add(gw_fault_log *log, const gw_snapshot *made, const gw_stages *stages,
                       int64_t at_ns);
 
-/* Sets the ticks aside once for a halt: called after every tick, with what the latch says. */
+/* Called after every tick: keeps the record once for each halt of the latch. */
 void gw_fault_log_watch(gw_fault_log *log, const gw_halt_latch *halt);
 
-/* The numbers of the faults that are kept, the oldest first. */
+/* The numbers of the faults kept, oldest first; returns how many. */
 int gw_fault_log_numbers(const gw_fault_log *log, unsigned numbers[GW_FAULTS_KEPT]);
 
-/* Copies fault `number`: at most GW_FAULT_TICKS ticks, the oldest first. How many; -1: it is not
- * kept (any more). `ticks` NULL: only counts them. */
+/* Copies fault `number`: at most GW_FAULT_TICKS ticks, oldest first. Returns their number; -1: not
+ * kept. `ticks` NULL: counts them only. */
 int gw_fault_log_read(const gw_fault_log *log, unsigned number, gw_halt_record *why,
                       gw_fault_tick *ticks);
 

@@ -1,7 +1,6 @@
 /*
- * Counts of durations in fixed bins, for quantiles without sorting: sixteen bins an octave, so a
- * quantile is right within 4.5 %; and counts of whole octaves, to be shown. A value; one thread at
- * a time, RT safe.
+ * Histogram of durations with sixteen bins an octave, for quantiles within 4.5 %, and counts per
+ * octave for display. A value; one thread at a time, RT safe.
  */
 #ifndef GW_SIM_HISTOGRAM_H
 #define GW_SIM_HISTOGRAM_H

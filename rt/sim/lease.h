@@ -1,9 +1,9 @@
 /*
- * The operator's lease: who commands force at the devices that are latched, and until when. Whoever
- * holds it renews it every 100 ms; a loop that finds it run out turns those devices off (dead man).
- * One operator at a time. Like the halt latch it outlives every loop and has no locks.
+ * The operator's lease: which client may command latched devices, and until when. The holder renews
+ * it every 100 ms; a loop that finds it expired turns those devices off (dead man). One operator at
+ * a time. Like the halt latch it outlives every loop and has no locks.
  *
- * One thread takes, renews and gives back; the loop lets it lapse; any thread reads. RT safe.
+ * One thread takes, renews and gives it back; the loop lets it expire; any thread reads. RT safe.
  */
 #ifndef GW_SIM_LEASE_H
 #define GW_SIM_LEASE_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_LEASE_NS 300000000 /* from a renewal on: two of them may be late, or be lost */
+#define GW_LEASE_NS 300000000 /* from a renewal: two renewals may be late or lost */
 #define GW_LEASE_BY 64        /* bytes of a name, the zero included */
 
 typedef struct gw_lease_holder {
@@ -24,29 +24,30 @@ typedef struct gw_lease_holder {
 
 typedef struct gw_lease {
     atomic_llong until_ns; /* CLOCK_MONOTONIC; 0: nobody holds it */
-    atomic_uint written;   /* holders so far, doubled; odd while one is being written */
+    atomic_uint written;   /* sequence counter: twice the number of holders so far, odd while one is
+                              being written */
     atomic_ullong word[GW_LEASE_WORDS];
 } gw_lease;
 
 /* Nobody holds it. */
 void gw_lease_init(gw_lease *lease);
 
-/* Gives it to `by` at `now_ns` (CLOCK_MONOTONIC). False where somebody has it. */
+/* Gives the lease to `by` at `now_ns` (CLOCK_MONOTONIC). False if it is held. */
 bool gw_lease_take(gw_lease *lease, const char *by, int64_t now_ns);
 
-/* For another GW_LEASE_NS. False where it has run out: the holder has it no more. */
+/* Extends the lease to now_ns + GW_LEASE_NS. False if it has expired: the holder has lost it. */
 bool gw_lease_renew(gw_lease *lease, int64_t now_ns);
 
-/* In order: nothing is turned off. */
+/* Ends the lease regularly: devices stay on. */
 void gw_lease_give_back(gw_lease *lease);
 
-/* The holder is gone: it has run out. */
+/* The holder is gone: the lease expires at once. */
 void gw_lease_abandon(gw_lease *lease);
 
-/* True once, where it ran out before `now_ns`: nobody holds it any more. By the loop. */
+/* True once if the lease expired before `now_ns`; it is then free. Called by the loop. */
 bool gw_lease_lapse(gw_lease *lease, int64_t now_ns);
 
-/* True while somebody holds it; `holder` (NULL: not wanted) is who does, or did last. */
+/* True while it is held; `holder` (may be NULL) is the present or last holder. */
 bool gw_lease_read(const gw_lease *lease, gw_lease_holder *holder);
 
 #endif

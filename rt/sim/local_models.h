@@ -1,8 +1,7 @@
 /*
- * Local models of mechanisms, computed beside the loop for those that run on one
- * (rt/dynamics/local_model.h, mechanisms VII): where joints are goes out, D^, G^ and U^ come back,
- * each by a latest-value mailbox. Computed on the world's thread, with collision detection
- * (detection.h).
+ * Asynchronous computation of local models of mechanisms (rt/dynamics/local_model.h, mechanisms
+ * VII): joint positions go out, D^, G^ and U^ come back, each through a latest-value mailbox.
+ * Computed on the world's thread, with collision detection (detection.h).
  */
 #ifndef GW_SIM_LOCAL_MODELS_H
 #define GW_SIM_LOCAL_MODELS_H
@@ -17,7 +16,7 @@ typedef struct gw_local_models gw_local_models;
 /* Arrays of `count`, copied. */
 typedef struct gw_local_models_def {
     int count;                             /* systems */
-    const gw_scene_system *const *systems; /* NULL: that one runs exactly */
+    const gw_scene_system *const *systems; /* NULL entries: exact model */
     const int *held;                       /* body with the held frame, for U^ */
     const gw_pose *body_from_held;
     double period; /* between two updates (s) */
@@ -34,31 +33,31 @@ void gw_local_models_update(gw_local_models *locals);
 /* ---- the loop's side, RT safe ------------------------------------------------------------------
  */
 
-/* Whether the system `index` runs on local models; else nothing below but start() is asked of it.
- */
+/* True if the system `index` uses local models; else only gw_local_models_start() may be called for
+ * it. */
 bool gw_local_models_has(const gw_local_models *locals, int index);
 
-/* A system that runs exactly goes over to a model made here, at its present position, unless it
- * outruns that; older models are discarded. Returns the energy that it brought (J). */
+/* Switches a system from its exact model to a local one made at its present position, unless it
+ * outruns local models; older models are discarded. Returns the change of energy (J). */
 double gw_local_models_start(gw_local_models *locals, int index, gw_system *system,
                              const gw_resisted_def *def);
 
-/* A tick that moves something begins: a model is as old as so many of them. */
+/* Begins a moving tick: increases the age of the model. */
 void gw_local_models_tick(gw_local_models *locals, int index);
 
-/* Its present position, and which resisted directions are wanted. */
+/* Publishes the present joint positions and the resisted directions requested. */
 void gw_local_models_publish(gw_local_models *locals, int index, gw_system *system,
                              const gw_resisted_def *def);
 
-/* Goes over to the newest model, where it `takes` and there is one; to the exact one where it
- * outruns local models. Returns the energy that it brought (J). */
+/* Switches to the newest model if `takes` is true and there is one; to the exact model if the
+ * system outruns local models. Returns the change of energy (J). */
 double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *system, bool takes);
 
-/* Distance or age of its model relative to the largest that it serves for, whichever is more: valid
- * up to 1. */
+/* The larger of the distance from the model's position and its age, each relative to its limit: up
+ * to 1 the model is valid. */
 double gw_local_models_strain(const gw_local_models *locals, int index, gw_system *system);
 
-/* U^ of the model that it runs on; NULL: it runs exactly. */
+/* U^ of the local model in use; NULL: exact model. */
 const gw_resisted_directions *gw_local_models_resisted(const gw_local_models *locals, int index);
 
 #endif
