@@ -1,7 +1,7 @@
 /*
- * Operators: scripted wrenches, a simulated hand, a drag, a push. Each gives a wrench at
- * the tool frame's origin, world axes, task space. On the loop's thread, RT safe, but for the
- * program's create and destroy (scenario.h).
+ * Operators: scripted wrenches, a simulated hand, a drag, a push. Each returns a wrench at the tool
+ * frame's origin, world axes, task space. On the loop's thread, RT safe, but for the program's
+ * create and destroy (scenario.h).
  */
 #ifndef GW_SIM_OPERATORS_H
 #define GW_SIM_OPERATORS_H
@@ -11,21 +11,21 @@
 struct gw_operator_program {
     gw_operator what; /* owns its arrays */
     int at;           /* index of the sample or knot in force */
-    bool started;     /* the hand has taken hold */
-    gw_pose home;     /* hand without a path: where it took hold */
+    bool started;     /* the hand has grasped the tool */
+    gw_pose home;     /* hand without a path: pose at grasping */
     gw_vec3 hand, hand_velocity;
 };
 
 /* Inputs of an operator, task space. */
 typedef struct gw_operator_input {
-    gw_pose tool; /* where the hand has it: the device's true pose */
+    gw_pose tool; /* pose of the grasped device: its true pose */
     gw_twist twist;
     double mass;    /* of the held body (kg) */
     double inertia; /* a lower bound of its principal inertias (kg m^2) */
     double dt;      /* period (s) */
 } gw_operator_input;
 
-/* Starts from t = 0 again. */
+/* Resets the program to t = 0. */
 void gw_operator_rewind(gw_operator_program *program);
 
 /* The wrench at t seconds since the operator took effect; called once a tick, t ascending. */
@@ -36,7 +36,7 @@ typedef struct gw_hand_model {
     double stiffness, damping, mass;
 } gw_hand_model;
 
-/* The program's hand as it is used; all zero where the program is no hand. */
+/* The hand model of the program, with defaults filled in; all zero if it is no hand. */
 gw_hand_model gw_operator_hand(const gw_operator_program *program);
 
 typedef struct gw_drag {
@@ -45,7 +45,8 @@ typedef struct gw_drag {
     double stiffness, damping, force_max;
 } gw_drag;
 
-/* Fills in what is zero, and bounds stiffness and damping by what the body bears at dt. */
+/* Replaces zeros by defaults, and bounds stiffness and damping for stability of the body at a step
+ * of dt (s). */
 void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass, double dt);
 
 /* The drag's wrench at the tool frame. Twist of the tool frame's origin. */

@@ -1,9 +1,8 @@
 /*
- * A rehearsal: a second simulation of a scenario, at simulated devices of its own, that nobody
- * sees. The loop makes a tick of it just before one is due: other programs have used the
- * processor's caches since the last tick, and code, branches and pages are warm again when the tick
- * begins. Nothing of it is shared with the simulation that counts, so no bit of that one depends on
- * it.
+ * A rehearsal: a second, hidden simulation of a scenario with simulated devices of its own. The
+ * loop computes a tick of it just before a tick is due, so that instruction cache, branch
+ * predictors and pages are warm: other programs have used the processor since the last tick. It
+ * shares no data with the real simulation, whose results do not depend on it.
  *
  * Created and destroyed with its scenario (scenario.h), ticked by the loop's thread alone.
  */
@@ -16,15 +15,17 @@
 
 typedef struct gw_rehearsal gw_rehearsal;
 
-/* Of the scenario that `def` describes, running, its pages in. NULL where the scene has more bodies
- * than GW_REHEARSED_BODIES or memory is short: its ticks are not rehearsed. */
+/* Creates the rehearsal of the scenario that `def` describes, running and with its pages touched.
+ * NULL if the scene has more than GW_REHEARSED_BODIES bodies or memory is short: its ticks are not
+ * rehearsed. */
 gw_rehearsal *gw_rehearsal_create(const gw_scenario_def *def);
 void gw_rehearsal_destroy(gw_rehearsal *rehearsal); /* NULL is fine */
 
 /* One tick. RT safe. */
 void gw_rehearsal_tick(gw_rehearsal *rehearsal);
 
-/* What a tick of it takes (ns): the median of what the loop tells of its ticks. RT safe. */
+/* Duration of a rehearsal tick (ns): the median of those reported by gw_rehearsal_took(). RT
+ * safe. */
 int64_t gw_rehearsal_cost_ns(const gw_rehearsal *rehearsal);
 void gw_rehearsal_took(gw_rehearsal *rehearsal, int64_t ns);
 

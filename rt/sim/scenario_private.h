@@ -1,6 +1,5 @@
 /*
- * A scenario from the inside: everything that a tick needs of a scene, as values. Written when it
- * is built, read by the loop's thread.
+ * The structure of a scenario. Written when it is built, read by the loop's thread.
  */
 #ifndef GW_SIM_SCENARIO_PRIVATE_H
 #define GW_SIM_SCENARIO_PRIVATE_H
@@ -27,16 +26,17 @@ typedef struct gw_scenario_tool {
     gw_impedance_def rendering;
     gw_desired_def desired;
     gw_grasp grasp;
-    gw_pose start;        /* of the device at tick 0 beside the tool */
+    gw_pose start;        /* of the device relative to the tool at tick 0 */
     gw_guided_def guided; /* set, mass, damping, tool frame */
     char branch[16];      /* id of the set */
     gw_pose pose;         /* world_from_object of the layout */
     gw_twist twist;       /* initial, of the object's origin */
     gw_device_slot *slot;
-    bool latched; /* the device: off until armed, once it is lost or its command is not finite */
+    bool latched; /* the device is latched: off until armed after it is lost or its command is not
+                     finite */
     gw_workspace_map map;
-    bool scale_stated; /* by the scene: taken over while it runs as well */
-    bool scale_fitted; /* to how far its set lets it go: taken over with another set */
+    bool scale_stated; /* in the scene: applied to a running simulation as well */
+    bool scale_fitted; /* computed from the extent of the set: applied with another set */
     double gain_p, gain_i, gain_d;
     gw_command_limits limits;                 /* of the scene, task space */
     int unilateral_count;                     /* of the object (gw_scene_unilateral()), */
@@ -44,10 +44,10 @@ typedef struct gw_scenario_tool {
 } gw_scenario_tool;
 
 struct gw_scenario {
-    unsigned long long built;    /* from this revision */
+    unsigned long long built;    /* revision from which it was built */
     unsigned long long revision; /* in effect */
     int rate;
-    int substeps;          /* of all in a tick, 1 where no simulated device wants more */
+    int substeps;          /* substeps of a tick; 1 unless a simulated device needs more */
     double dt;             /* of a tick */
     double rest_potential; /* of the movable objects that no tool holds (J) */
     bool go_to_layout;
@@ -57,15 +57,15 @@ struct gw_scenario {
     bool latched;                /* one of the devices */
     gw_kinematics *kinematics;   /* owned */
     gw_scene_dynamics *dynamics; /* owned */
-    gw_new_names new_names;      /* of what had others in the scenario before */
+    gw_new_names new_names;      /* of entries renamed since the former scenario */
     int shape_count;
-    gw_nurbs **shapes; /* free-form ones that sets and constraints point to: a reference each */
+    gw_nurbs **shapes;       /* free-form shapes of sets and constraints, one reference each */
     gw_rehearsal *rehearsal; /* owned; NULL: its ticks are not rehearsed */
     int tool_count;
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };
 
-/* Limits of the transition to a new set of an object that no hand holds. RT safe. */
+/* Limits of the transition of a free object to a new set. RT safe. */
 static inline gw_transition_limits gw_scenario_transition_limits(const gw_scenario *scenario)
 {
     return (gw_transition_limits){.speed = scenario->transition_speed,

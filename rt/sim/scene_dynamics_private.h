@@ -1,6 +1,6 @@
 /*
- * The dynamics of a scene from the inside, shared by scene_dynamics.c, scene_dynamics_build.c and
- * free_bodies.c.
+ * The structures of a scene's dynamics, shared by scene_dynamics*.c, body_systems*.c,
+ * free_bodies.c, unilateral_rows.c, joint_limits.c and edge_rows.c.
  */
 #ifndef GW_SIM_SCENE_DYNAMICS_PRIVATE_H
 #define GW_SIM_SCENE_DYNAMICS_PRIVATE_H
@@ -10,7 +10,7 @@
 #include "rt/contact/unilateral_row.h"
 #include "rt/dynamics/guided.h"
 
-/* A person's hand at a body. */
+/* A drag or push of a body by a person. */
 typedef struct gw_free_body_hand {
     gw_drag drag;
     gw_wrench push;
@@ -18,107 +18,107 @@ typedef struct gw_free_body_hand {
     gw_pose start;    /* of that step */
 } gw_free_body_hand;
 
-/* A free body on the set that its constraints leave it. */
+/* A free body on the submanifold of its constraints. */
 typedef struct gw_dynamic_free_body {
     char id[GW_MAX_ID + 1];
     uint64_t name;   /* its hash */
-    int object;      /* and body */
-    char branch[16]; /* id of its set; empty: nothing guides it */
+    int object;      /* and its number as a body */
+    char branch[16]; /* id of its set; empty: no constraints */
     gw_guided_def def;
     gw_pose pose;
     gw_twist twist; /* of the origin */
     gw_begin begin;
     gw_free_body_hand hand;
-    gw_transition
-        transition; /* onto the set that an edit gave it, seen at the pose where it lands */
+    gw_transition transition; /* to the set that an edit gave it, displayed at its final pose */
     gw_pose landing;
-    bool arrived; /* it arrived in this tick */
+    bool arrived; /* the transition ended in this tick */
     gw_guided body;
 } gw_dynamic_free_body;
 
-/* A ground of a system that may move: a fixed object, or a mechanism's base. */
+/* A moving ground of a system: a fixed object, or a mechanism's base. */
 typedef struct gw_dynamic_ground {
     int object;               /* index in the scene; -1: a base */
     uint64_t name;            /* hash of its id, or the mechanism's */
     gw_pose start;            /* as laid out */
-    gw_transition transition; /* of a base, that an edit put there */
+    gw_transition transition; /* of a base that an edit has moved */
 } gw_dynamic_ground;
 
-/* Where a joint's wrench is reported, as a step begins. */
+/* The point at which a joint's wrench is reported, at the step's start. */
 typedef struct gw_joint_place {
     gw_vec3 at;  /* the origin of a's frame, in the world (m) */
     gw_vec3 arm; /* from there to the origin of the body whose wrench is known (m) */
 } gw_joint_place;
 
-/* The mobilizer of a body of a system, or of a half that a joint closes a loop with. */
+/* The mobilizer of a body of a system, or of the massless half of a body split to close a loop. */
 typedef struct gw_dynamic_mobilizer {
-    int parent;     /* the body that it hangs on, or a ground */
-    uint64_t name;  /* hash of the scene's joint that it is, of a link's name; 0: neither */
-    gw_begin begin; /* how its body begins after an edit; a half goes on */
-    bool carried;   /* scratch: by a joint that begins elsewhere */
+    int parent;    /* parent body, or a ground */
+    uint64_t name; /* hash of the id of its joint in the scene, or of its link's name; 0: neither */
+    gw_begin begin; /* initial state of its body after an edit; GW_BEGIN_GO_ON for a half */
+    bool carried;   /* scratch: by an ancestor's joint that begins elsewhere */
 } gw_dynamic_mobilizer;
 
 /* A system of bodies. Its memory is owned. */
 typedef struct gw_dynamic_system {
-    const gw_scene_system *from; /* while it is made */
-    bool mechanism;              /* links of one mechanism and nothing else, without closures */
+    const gw_scene_system *from; /* during creation only */
+    bool mechanism;              /* the links of one mechanism only, without closures */
     gw_resisted_def resisted;    /* of the tool that holds it */
-    double strain;               /* of its local model, beyond 1: it is braked */
-    double owed; /* what local models brought and motion has not paid back yet (J) */
+    double strain;               /* of its local model; above 1 the system is braked */
+    double owed; /* energy added by new local models and not yet removed from the motion (J) */
     gw_system *system;
-    int body_count, held; /* the body that the first tool holds; 0 where none does */
-    int *numbers;         /* of each body among the scene's: objects, then links */
+    int body_count, held; /* the body that the first tool holds; 0 if none does */
+    int *numbers;         /* per body: its number in the scene, objects first, then links */
     uint64_t *names;      /* hashes of their ids */
-    uint64_t *labels;     /* and of what a command calls them: "mechanism.number" for links */
+    uint64_t *labels;     /* hashes of their names in commands: "mechanism.number" for links */
     gw_vec3 *coms;        /* in the bodies' frames (m) */
     double mass;          /* of all bodies (kg) */
     gw_dynamic_mobilizer *mobilizers; /* of bodies, then of halves */
-    gw_joint_before *before;          /* scratch, as many */
+    gw_joint_before *before;          /* scratch, one per mobilizer */
     bool has_closures;
     gw_free_body_hand *hands;
-    gw_pose *poses; /* scratch of bodies and grounds */
+    gw_pose *poses; /* scratch, per body and ground */
     gw_twist *twists;
-    int projected_body; /* body of the scene that begins with another velocity than stated, -1 */
+    int projected_body; /* body of the scene whose initial velocity is not the one stated, or -1 */
     int ground_count;
     gw_dynamic_ground *grounds;
-    gw_transition joining; /* of the largest offset that an edit left between bodies, along x */
-    double apart;          /* that offset: m, or where it is none, rad */
-    bool joined;           /* it ends with this tick */
-    bool grounds_move;     /* one of them moves in this tick */
-    double *work;          /* 7 entries a degree of freedom */
-    gw_wrench hand;        /* of the first tool, as the last step began */
+    gw_transition joining; /* of the largest joint offset after an edit, along x */
+    double apart;          /* that offset (m; rad if there is no translational one) */
+    bool joined;           /* the transition ends in this tick */
+    bool grounds_move;     /* a ground moves in this tick */
+    double *work;          /* scratch, 7 entries per degree of freedom */
+    gw_wrench hand;        /* of the first tool, at the start of the last step */
     int joint_count;
     gw_placed_joint *joints;
-    int *coordinates;       /* first one of each joint among the scene's */
+    int *coordinates;       /* per joint: index of its first coordinate in the scene */
     gw_joint_place *places; /* of each joint */
     int contact_count;
     gw_placed_contact *contacts;
 } gw_dynamic_system;
 
-/* A unilateral constraint of the scene, or one of several that it has. */
+/* A row of a unilateral constraint of the scene, which may have several. */
 typedef struct gw_scene_unilateral_row {
     gw_unilateral_row row;
-    gw_contact_place start;     /* of surfaces that bend freely, at tick 0 */
-    uint64_t key;               /* gw_contact_key(), of surfaces */
-    int first, place_count;     /* rows of one contact, each of a place of its own; 0: no places */
-    int support;                /* which of the contact's supporting points it is; -1: none */
-    bool part_of_solid;         /* the side or a cap of a cylinder */
-    gw_contact_place under;     /* of the first row of these: below its middle */
-    int trial;                  /* of the first row: where the search for another one goes on, */
-    double until_search;        /* and when (s) */
-    bool past;                  /* of it: the search has found the surfaces past one another */
-    int constraint;             /* index in the scene */
-    int body[2];                /* of the scene: objects, then links */
+    gw_contact_place start; /* of curved surfaces, at tick 0 */
+    uint64_t key;           /* gw_contact_key(), of surfaces */
+    int first, place_count; /* the rows of one contact, one per place; 0: no places */
+    int support;            /* index of the rim's supporting point; -1: none */
+    bool part_of_solid;     /* it is the side or a cap of a solid cylinder */
+    gw_contact_place under; /* of the contact's first row: closest point of b to a's centre */
+    int trial;              /* of the first row: the next trial of the search for another place, */
+    double until_search;    /* and the time until it (s) */
+    bool past;              /* of the first row: the search has found penetrating surfaces */
+    int constraint;         /* index in the scene */
+    int body[2];            /* of the scene: objects, then links */
     gw_geometry_feature end[2]; /* of a bound */
     int anchor[2];              /* -1: none */
-    int place[2];               /* among those of either object (gw_scene_unilateral()), or -1 */
-    gw_unilateral_state now;    /* after the last step; its gap infinite before the first */
+    int place[2]; /* index among the unilateral constraints of each object (gw_scene_unilateral()),
+                     or -1 */
+    gw_unilateral_state now; /* after the last step; gap INFINITY before the first step */
 } gw_scene_unilateral_row;
 
-/* The body of the world that stands for a stated feature of a fixed object. */
+/* A body of the contact world that represents a stated feature of a fixed object. */
 typedef struct gw_unilateral_anchor {
     gw_geometry_feature end;
-    gw_pose at, start; /* in which the element is as it was built */
+    gw_pose at, start; /* poses of the frame in which the element is constant: now, at tick 0 */
 } gw_unilateral_anchor;
 
 typedef struct gw_scene_unilaterals {
@@ -129,13 +129,14 @@ typedef struct gw_scene_unilaterals {
     gw_unilateral_state states[GW_MAX_CONTACT_CANDIDATES]; /* scratch */
 } gw_scene_unilaterals;
 
-/* One end of a coordinate of a system's joint. */
+/* A limit of a coordinate of a system's joint. */
 typedef struct gw_joint_limit {
     gw_unilateral_row row;
-    int system, body, coordinate; /* whose joint it is, in the system */
-    int at;                       /* the coordinate among all of the system */
-    double rate;                  /* its velocity a step before */
-    gw_unilateral_state now;      /* after the last step */
+    int system, body,
+        coordinate;          /* the joint's body in the system, and the coordinate of the joint */
+    int at;                  /* index of the coordinate in the system */
+    double rate;             /* its velocity in the step before */
+    gw_unilateral_state now; /* after the last step */
 } gw_joint_limit;
 
 typedef struct gw_joint_limits {
@@ -143,15 +144,15 @@ typedef struct gw_joint_limits {
     gw_joint_limit *of;     /* owned, as the others */
     gw_contact_candidate *candidates;
     double *work;
-    int followed; /* in this step */
-    bool fresh;   /* other forces may act than in the step before */
+    int followed; /* number of rows active in this step */
+    bool fresh;   /* forces may have changed since the step before */
 } gw_joint_limits;
 
 /* An edge of a surface, or an end of a curve, in a closure of a system. */
 typedef struct gw_edge_row {
     gw_unilateral_row row;
     int system;
-    double before;           /* how far within it the step before began (m) */
+    double before;           /* distance from the edge at the start of the step before (m) */
     gw_unilateral_state now; /* after the last step */
 } gw_edge_row;
 
@@ -169,11 +170,13 @@ struct gw_scene_dynamics {
     int first_link[GW_MAX_MECHANISMS + 1];   /* body of its link 0 */
     gw_vec3 gravity;                         /* m/s^2 */
     int scene_joint_count, coordinate_count; /* of the scene's joints */
-    double *still;                           /* as the scene states them; owned */
+    double *still;                           /* initial coordinates as stated; owned */
     int tool_world_system[GW_MAX_TOOLS];     /* index of each tool's world system */
-    gw_model *second[GW_MAX_TOOLS]; /* of a tool that holds a system beside another one: its view */
-    gw_world_system second_world_system[GW_MAX_TOOLS]; /* what such a tool fills in and reads */
-    int world_system_count; /* of held objects, then of free bodies, systems of bodies */
+    gw_model *second[GW_MAX_TOOLS]; /* per tool: its view of the system if it is the second tool
+                                       there, else NULL */
+    gw_world_system
+        second_world_system[GW_MAX_TOOLS]; /* world system that such a tool fills in and reads */
+    int world_system_count; /* held objects, then free bodies, then systems of bodies */
     int first_free, first_system;
     gw_world_system world_systems[GW_MAX_MODELS];
     gw_dynamic_free_body *bodies;
@@ -183,97 +186,100 @@ struct gw_scene_dynamics {
     gw_edge_rows edges;
 
     int object_count, body_count;
-    int world_body_count;   /* those, then anchors of unilateral constraints, then the ground */
+    int world_body_count;   /* bodies, then anchors of unilateral constraints, then the ground */
     int held[GW_MAX_TOOLS]; /* object of world system i, i < held_count */
     uint64_t held_names[GW_MAX_TOOLS]; /* hashes of their ids */
     gw_world *world;                   /* NULL: nothing touches */
     gw_detection *detection;
-    gw_local_models *locals;   /* NULL: all runs exactly */
-    struct touching *touching; /* who may touch, and how: what the detector asks */
-    uint64_t *names;           /* of each body: a hash of its id, to find it again after an edit */
-    gw_pose *placed;           /* by body: where an object without model was placed last */
-    gw_detection_body *moved; /* bodies that no model moves, placed since the last were published */
-    int *moved_at;            /* by object: 1 + its place among them; 0: not among them */
+    gw_local_models *locals; /* NULL: all models are exact */
+    struct touching
+        *touching;   /* the pairs that may touch, with their contact properties, for the detector */
+    uint64_t *names; /* per body: hash of its id, to identify it after an edit */
+    gw_pose *placed; /* per body: the last pose of an object without a model */
+    gw_detection_body *moved; /* bodies without a model placed since the last publication */
+    int *moved_at;            /* per object: 1 + its index in `moved`; 0: not there */
     int moved_count, moved_most;
-    gw_detection_body *published; /* room for all that moves */
+    gw_detection_body *published; /* room for all moving bodies */
 
     /* sums since tick 0 or the last switch (J) */
     double work, dissipated, motors, edits; /* work: of hands at free bodies */
     gw_contact_statistics contact;
     gw_world_step_result last;
     bool was_jammed, immovable;
-    bool was_crowded, crowded;     /* collisions were put off, less than a second ago */
-    double quiet;                  /* since the last that was (s) */
-    double was_strained, strained; /* the most of all systems */
+    bool was_crowded, crowded;     /* collisions were deferred less than a second ago */
+    double quiet;                  /* time since the last deferred collision (s) */
+    double was_strained, strained; /* the largest strain of all systems */
     gw_dynamics_findings found;    /* in the last step */
 };
 
 /* ---- unilateral_rows.c ---------------------------------------------------------------------- */
 
-/* Those of the scene. Not RT safe. */
+/* The unilateral constraints of the scene. NULL with an error. Not RT safe. */
 gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *def,
                                                   gw_error *error);
 
-/* Numbers their bodies: anchors from `first_anchor` on. Not RT safe. */
+/* Numbers the anchors as bodies of the world, from `first_anchor` on. Not RT safe. */
 void gw_scene_unilaterals_number(gw_scene_unilaterals *unilaterals, int first_anchor);
 
-/* The object that an anchor is of. */
+/* The object of an anchor. */
 int gw_scene_unilaterals_object(const gw_scene_unilaterals *unilaterals, int body);
 
-/* Everything as it was built; or where geometry is now, `dt` since it was given last (0: at rest).
- */
+/* Resets all rows and anchors; or moves anchors to the present geometry, `dt` after their last pose
+ * (s; 0: at rest). */
 void gw_scene_unilaterals_reset(gw_scene_unilaterals *unilaterals, gw_world *world);
 void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *world,
                                const gw_kinematics *kinematics, double dt);
 
-/* Surfaces that bend freely: places where they come close are followed as a step begins, others
- * looked for, all of them in time. */
+/* Before a step, for curved surfaces: follows the known contact places, and makes some trials of
+ * the search for others. */
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *dynamics, double dt);
 
-/* Whether surfaces are past one another as the step began, with no place that keeps them apart. */
+/* The first constraint whose surfaces penetrate at the step's start, too deeply or without a
+ * contact place; -1: none. */
 int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *unilaterals);
 
-/* Places that were followed before an edit are followed on. */
+/* Takes over contact places from before an edit. */
 void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *unilaterals,
                                      const gw_scene_unilaterals *old);
 
-/* Takes over what the world has of them, and of joints' limits. */
+/* After a step: takes over the world's state of these rows, and of joint limits and edges. */
 void gw_scene_unilaterals_update(gw_scene_dynamics *dynamics);
 
-/* Those of a body (of the scene: objects, then links); its wrench about a point of the world. */
+/* The unilateral constraints at a body (of the scene: objects, then links); wrench about a point
+ * (world). */
 gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilaterals, int body,
                                           gw_vec3 point);
 
 /* ---- joint_limits.c -------------------------------------------------------------------------- */
 
-/* Room for the limits of all systems; false: no memory. Then their rows, with `ground` the body of
- * the world that stands. Not RT safe. */
+/* Allocates the limits of all systems (false: no memory); then builds their rows, with `ground` the
+ * fixed body of the world. Not RT safe. */
 bool gw_joint_limits_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def);
 void gw_joint_limits_build(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def,
                            int ground);
 void gw_joint_limits_destroy(gw_joint_limits *limits);
 
-/* Adds what limits of a system's joint exert on the side that M is on as the step begins, about a
- * point (world). What a hit exerts for no time at all is not in it. */
+/* Adds the wrench of a joint's limits on the side of M at the step's start, about a point (world).
+ * Impulses of collisions are not included. */
 void gw_joint_limits_add_wrench(const gw_scene_dynamics *dynamics, int system, int body,
                                 gw_vec3 point, gw_wrench *wrench);
 
-/* Before a step: which are near. */
+/* Before a step: selects the limits that may become active. */
 void gw_joint_limits_pre_step(gw_scene_dynamics *dynamics, double dt);
 
 /* ---- edge_rows.c ----------------------------------------------------------------------------- */
 
-/* Room for the edges of all systems; false: no memory. Then their rows, in place of the systems'
- * own springs. Not RT safe. */
+/* Allocates the edges of all systems (false: no memory); then builds their rows, which replace the
+ * systems' edge springs. Not RT safe. */
 bool gw_edge_rows_create(gw_scene_dynamics *dynamics);
 void gw_edge_rows_build(gw_scene_dynamics *dynamics, int ground);
 void gw_edge_rows_destroy(gw_edge_rows *edges);
 
-/* As systems start anew; before a step: which are near. */
+/* Resets the rows with the systems; and before a step selects the edges that may become active. */
 void gw_edge_rows_reset(gw_edge_rows *edges);
 void gw_edge_rows_pre_step(gw_scene_dynamics *dynamics, double dt);
 
-/* The first that something is at after the step, -1: none. */
+/* The first active edge after the step; -1: none. */
 int gw_edge_rows_touching(const gw_edge_rows *edges);
 
 /* ---- body_systems_carry.c ------------------------------------------------------------------- */
@@ -283,47 +289,50 @@ void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dyna
                                 const gw_kinematics *kinematics,
                                 const gw_transition_limits *limits);
 
-/* On its way onto what an edit asks of it, the tick in which it arrives included. */
+/* True if the system is in a transition to the constraints of an edit, including its last tick. */
 bool gw_dynamic_system_travels(const gw_dynamic_system *system);
 
-/* Their grounds go on by dt with the geometry (NULL: none moves), and with bases of mechanisms that
- * an edit put elsewhere. */
+/* Moves the systems' grounds over dt (s), with the geometry (NULL: none moves) and with transitions
+ * of mechanism bases after an edit. */
 void gw_body_systems_move_grounds(gw_scene_dynamics *dynamics, const gw_kinematics *kinematics,
                                   double dt);
 
 /* ---- body_systems.c ------------------------------------------------------------------------- */
 
-/* One for each system of the layout. Not RT safe. */
+/* Creates a system for each one of the layout. False with an error. Not RT safe. */
 bool gw_body_systems_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def,
                             gw_error *error);
 void gw_body_systems_destroy(gw_scene_dynamics *dynamics);
 
-/* From now on by a local model of where it is, where the scene wants that. */
+/* Switches the system to a local model of its present position, if the scene asks for local
+ * models. */
 void gw_body_systems_start_local(gw_scene_dynamics *dynamics, int index);
 
 void gw_body_systems_reset(gw_scene_dynamics *dynamics);
-/* By local models: takes the newest ones and tells where joints are; once a tick. */
+/* Once a tick, for systems with local models: takes over the newest ones and publishes joint
+ * positions. */
 void gw_body_systems_exchange_locals(gw_scene_dynamics *dynamics, gw_detection_turn turn);
 
-/* Those whose local model is too old, or too far from where they are, lose speed. */
+/* Brakes systems whose local model is too old or too far from their position. */
 void gw_body_systems_brake(gw_scene_dynamics *dynamics, double dt);
 
-/* Where the object of that name (a hash) is that a system, a free body or a tool moves on its own,
- * and the hand at it; false: none does. */
+/* Pose, twist and hand of the object with that name (a hash), if a system, a free body or a tool
+ * moves it; else false. */
 bool gw_scene_dynamics_find_body(const gw_scene_dynamics *dynamics, uint64_t name, gw_pose *pose,
                                  gw_twist *twist, gw_free_body_hand *hand);
 
-/* The system and its body of a link, counted over all mechanisms; false where it is in none. */
+/* System and body number of a link (counted over all mechanisms); false if it is in no system. */
 bool gw_body_systems_find_link(const gw_scene_dynamics *dynamics, int link, int *system, int *body);
 
-/* As gw_scene_dynamics_hand(); false where no system has that object. */
+/* As gw_scene_dynamics_hand(); false if no system has that object. */
 bool gw_body_systems_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
 
-/* Energy that the last step of a system could not account for (J); 0 where that is less than a
- * millionth of the system's. */
+/* The largest error of a system's energy balance in the last step (J); 0 if below a millionth of
+ * the system's energy. */
 double gw_body_systems_energy_error(const gw_scene_dynamics *dynamics);
 
-/* Before and after a step: hands, of persons and of second tools. */
+/* Before and after a step: applies the wrenches of persons' hands and of second tools, and sums
+ * their work. */
 void gw_body_systems_pre_step(gw_scene_dynamics *dynamics);
 void gw_body_systems_post_step(gw_scene_dynamics *dynamics);
 
@@ -332,13 +341,14 @@ void gw_body_systems_publish_step(const gw_scene_dynamics *dynamics, gw_snapshot
 
 /* ---- scene_dynamics.c ------------------------------------------------------------------------ */
 
-/* A hand at a body of that mass takes a command: drag, release or push. */
+/* Applies a drag, release or push command to the hand at a body of that mass. */
 void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
                             gw_vec3 gravity, double dt);
 
 /* ---- free_bodies.c -------------------------------------------------------------------------- */
 
-/* One for each object that is free, not held and in no system of bodies. Not RT safe. */
+/* Creates a free body for each object that is free, not held and in no system of bodies. False with
+ * an error. Not RT safe. */
 bool gw_free_bodies_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def,
                            gw_error *error);
 void gw_free_bodies_destroy(gw_scene_dynamics *dynamics);

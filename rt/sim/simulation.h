@@ -1,7 +1,7 @@
 /*
- * The simulation: a state, commands that change it, and a tick that advances it. Deterministic:
- * the same scenario, commands and device samples give the same bits. It knows no thread; loop.h
- * runs one at its rate on a thread of its own, `run` runs one as fast as it can.
+ * The simulation: a state, commands that change it, and a tick that advances it. Deterministic: the
+ * same scenario, commands and device samples give bitwise the same results. It creates no thread:
+ * loop.h runs it at its rate on a thread of its own, the command `run` as fast as possible.
  *
  * Once created, one thread at a time calls everything here. gw_simulation_apply() and
  * gw_simulation_tick() are RT safe.
@@ -27,42 +27,42 @@ typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
 /* ---- commands in --------------------------------------------------------------------------- */
 
 typedef enum gw_command_kind {
-    GW_COMMAND_SCENARIO, /* swap; the tool is brought onto its new set without a bump */
+    GW_COMMAND_SCENARIO, /* replaces the scenario, by bumpless transitions */
     GW_COMMAND_STATE,    /* run, pause, stop (tick 0 and the scenario's poses) */
-    GW_COMMAND_STEP,     /* `ticks` more, while paused; 0: none of those that are still to go */
-    GW_COMMAND_OPERATOR, /* a new operator at a device; its t counts from this tick */
+    GW_COMMAND_STEP,     /* makes `ticks` ticks while paused; 0: cancels those left */
+    GW_COMMAND_OPERATOR, /* replaces the operator at a device; its t is 0 in this tick */
     GW_COMMAND_DRAG,     /* spring from a point of the held or a free object to a target */
-    GW_COMMAND_RELEASE,  /* ends the drag; where there is none, the robot lets go */
+    GW_COMMAND_RELEASE,  /* ends the drag or, if there is none, the guided motion */
     GW_COMMAND_PUSH,     /* a wrench at the tool frame, or a free object's origin, until the next
                             push (keys, scripts) */
     GW_COMMAND_CLUTCH,   /* freezes the tool and re-centres the workspace map on release */
-    GW_COMMAND_MOTION,   /* the simulated robot takes the tool along its freedoms, or lets go */
-    GW_COMMAND_CONTROL,  /* another control at an impedance device, bumplessly */
+    GW_COMMAND_MOTION,   /* guided motion of the tool along its degrees of freedom, or its end */
+    GW_COMMAND_CONTROL,  /* replaces the control of an impedance device, without a bump */
     GW_COMMAND_MOTOR,    /* a motor of a mechanism's joint */
-    GW_COMMAND_GEOMETRY, /* a feature or a fixed object moves; what stands on it comes along */
-    GW_COMMAND_REPORT_LINKS, /* wrenches of links are published from the next tick on, also of
-                              scenarios to come */
-    GW_COMMAND_HALT,         /* devices to their safe state now; nothing moves until armed */
+    GW_COMMAND_GEOMETRY, /* moves a feature or a fixed object, with all that depends on it */
+    GW_COMMAND_REPORT_LINKS, /* publishes wrenches of links from the next tick on, also in later
+                                scenarios */
+    GW_COMMAND_HALT,         /* devices to their safe state; nothing moves until armed */
     GW_COMMAND_ARM
 } gw_command_kind;
 
 /* A target of guided motion along the parameters of the present branch (submanifold.h). All entries
- * NAN: it holds the tool where it is. */
+ * NAN: holds the tool at its present pose. */
 typedef struct gw_motion_target {
-    bool on;            /* false: it lets go */
-    double to[6];       /* parameter value, NAN: leave; periodic ones take the short way */
-    double by[6];       /* to be added, NAN: leave; may be more than a turn */
-    double speed, spin; /* at most, of the tool frame (m/s, rad/s) */
+    bool on;            /* false: releases the tool */
+    double to[6];       /* target parameters, NAN: unchanged; periodic ones by the shorter way */
+    double by[6];       /* relative change, NAN: none; may exceed a full turn */
+    double speed, spin; /* bounds for the tool frame (m/s, rad/s) */
     double force,
-        torque;   /* ends when the reaction along a slide, about a turn reaches it; 0: never */
-    bool contact; /* ends when a bound touches that did not at the start */
+        torque;   /* guards: ends at this reaction along a slide, about a turn (N, N m); 0: none */
+    bool contact; /* guard: ends when a bound touches that did not at the start */
 } gw_motion_target;
 
 /* How a guided motion ended. */
 typedef enum gw_motion_outcome {
     GW_MOTION_NONE,
     GW_MOTION_REACHED,  /* the end, to 5e-5 m and 5e-4 rad */
-    GW_MOTION_REACTION, /* the environment pushed back as asked */
+    GW_MOTION_REACTION, /* the reaction reached the guard's value */
     GW_MOTION_CONTACT,  /* a bound touched */
     GW_MOTION_BLOCKED,  /* no progress for half a second */
     GW_MOTION_LOST      /* released, halted, another command or another set */
@@ -70,10 +70,10 @@ typedef enum gw_motion_outcome {
 
 typedef struct gw_command {
     gw_command_kind kind;
-    int tool;                          /* index, for drag, release, push, clutch, guide */
-    char object[GW_MAX_LINK_NAME + 1]; /* for drag, release, push: a body that moves by itself, an
-                                          object or a link, instead; empty: the tool */
-    uint64_t tag; /* handed back in the event that reports the command as active */
+    int tool; /* index, for drag, release, push, clutch, guide */
+    char object[GW_MAX_LINK_NAME +
+                1]; /* for drag, release, push: a free object or a link; empty: the tool */
+    uint64_t tag;   /* returned in the event that reports the command as active */
     union {
         gw_scenario *scenario; /* ownership passes */
         gw_run_state state;
@@ -86,7 +86,7 @@ typedef struct gw_command {
             gw_vec3 point;                        /* grabbed, in the object's frame (m) */
             gw_vec3 target;                       /* world (m) */
             double stiffness, damping, force_max; /* N/m, N s/m, N; 0: 500, critical, 30 */
-            bool turn; /* target drives rotation about the grabbed object's centre instead */
+            bool turn; /* `target` drives the rotation about the object's centre instead */
         } drag;
         gw_wrench push;
         bool clutch;
@@ -98,7 +98,7 @@ typedef struct gw_command {
         } motor;
         struct {
             gw_moved_geometry moved;
-            uint64_t revision; /* of the scene that has it so */
+            uint64_t revision; /* revision of the scene with these values */
         } geometry;
     };
 } gw_command;
@@ -122,29 +122,29 @@ typedef struct gw_tool_state {
     gw_twist twist;          /* of the tool frame's origin, world axes */
     gw_pose device;          /* as measured, in task space */
     gw_pose device_true;     /* simulated device's true pose, in task space; else `device` */
-    gw_wrench operator;      /* what acts at the tool frame, world axes */
+    gw_wrench operator;      /* of the operator at the tool frame, world axes */
     gw_wrench constraint;    /* lambda: constraint wrench at the tool frame, world axes */
     gw_wrench contact;       /* of the bounds at the tool frame, world axes */
     uint64_t walls;          /* bit i: bound i of the object touches (gw_scene_unilateral()) */
-    double depth;            /* how far the deepest bound is passed (m) */
+    double depth;            /* largest penetration of a bound (m) */
     gw_motion_state guide;
     double force_normal, force_tangential; /* of the operator's force against the set (N) */
     double error_p, error_r;               /* virtual tool and device (m, rad) */
     double residual;                       /* of the set's rows (m) */
-    bool travelling;                       /* being brought onto a new set */
+    bool travelling;                       /* in a transition to a new set */
     bool clutched;
     bool limited; /* a clamp acted in this tick */
     bool dragging;
     double map_scale;                /* device metres per metre of the task */
     gw_vec3 map_centre;              /* task point at the device's origin (m) */
-    double felt_mass, felt_inertia;  /* that the hand moves, at least (kg, kg m^2) */
-    int mechanism, link;             /* what is held instead of an object, else -1 */
+    double felt_mass, felt_inertia;  /* lower bounds of what the hand moves (kg, kg m^2) */
+    int mechanism, link;             /* held instead of an object, else -1 */
     gw_wrench command;               /* u: exerted by an impedance device, task space */
-    gw_wrench hand;                  /* F_h as its control took it */
+    gw_wrench hand;                  /* F_h as used by control */
     gw_wrench impulse;               /* the impulsive part of `command` */
-    gw_resisted_directions resisted; /* directions held back, where control asks for them */
+    gw_resisted_directions resisted; /* resisted directions, if control needs them */
     int too_light;   /* directions that feel heavier than the desired mass (desired_impedance.h) */
-    double port;     /* energy that came out of the device's port so far (J) */
+    double port;     /* energy output at the device's port so far (J) */
     double damped;   /* by the passivity controller so far (J) */
     double withheld; /* impulse dropped by the device's limits so far (N s) */
 } gw_tool_state;
@@ -157,17 +157,17 @@ typedef int gw_contact_body;
 typedef struct gw_snapshot_contact {
     gw_contact_body a, b;
     gw_contact_point at;
-    int constraint; /* 1 + index in the scene of the one that it belongs to; 0: none */
-    bool kept;      /* by a constraint that holds on both sides */
+    int constraint; /* 1 + index of its constraint in the scene; 0: none */
+    bool kept;      /* by a bilateral constraint */
 } gw_snapshot_contact;
 
-/* A collision of the last ticks: it lasts one tick, and clients read less often. */
+/* A recent collision: it lasts one tick, and clients read less often. */
 typedef struct gw_snapshot_collision {
     gw_snapshot_contact contact;
     uint64_t tick;
 } gw_snapshot_collision;
 
-/* Contacts that collided at once, resolved together. */
+/* Simultaneous collisions, resolved together. */
 typedef struct gw_snapshot_collision_state {
     uint64_t tick;
     gw_world_collision of;
@@ -176,21 +176,21 @@ typedef struct gw_snapshot_collision_state {
 typedef struct gw_free_body {
     int object;
     gw_pose pose;
-    gw_twist twist;            /* of the object's origin */
-    gw_wrench constraint;      /* lambda of the step from here, at the object's origin, world axes;
-                                  of the last step while nothing moves */
-    gw_wrench operator;        /* of a hand that drags or pushes it, in the last step, there too */
-    bool dragging, travelling; /* by a hand; onto the set that an edit gave it */
+    gw_twist twist;       /* of the object's origin */
+    gw_wrench constraint; /* lambda of this tick's step, at the object's origin, world axes; of the
+                             last step while stopped or paused */
+    gw_wrench operator; /* of a drag or push in the last step, at the object's origin, world axes */
+    bool dragging, travelling; /* by a person; in a transition to a new set */
     uint64_t walls;            /* bit i: bound i of the object touches (gw_scene_unilateral()) */
 } gw_free_body;
 
-/* Sums since tick 0, and the newest numbers, of the world's contacts. */
+/* Statistics of the world's contacts: present numbers, and sums since tick 0. */
 typedef struct gw_contact_statistics {
     int near, touching;
     uint64_t collisions;                     /* met */
     uint64_t deferred, redetections_skipped; /* collisions, queries: see gw_world_step_result */
     double dissipated, generated, spring;    /* J, see gw_world_step_result */
-    double impulse;                          /* magnitude of all that hit in the last tick (N s) */
+    double impulse; /* sum of the impulses' magnitudes in the last tick (N s) */
 } gw_contact_statistics;
 
 /* Sums since tick 0 (J). */
@@ -199,30 +199,30 @@ typedef struct gw_energy {
     double initial;            /* kinetic + potential at tick 0 */
     double work_in;            /* of operators */
     double dissipated;         /* by damping */
-    double edits;              /* brought in or taken out by switches and moved geometry */
+    double edits;              /* added or removed by changes of scenario and moved geometry */
     double motors;             /* of mechanisms' motors */
 } gw_energy;
 
-/* The state before a tick's step and the wrenches acting in it. Single values and the arrays'
- * counts come first, then the arrays, those first that most scenes fill: of a small scene all that
- * is published lies in one or two pages. */
+/* The state before a tick's step and the wrenches acting in it. Scalars and array counts come
+ * first, then the arrays in the order of how often scenes use them, so that the data of a small
+ * scene lie in one or two pages. */
 typedef struct gw_snapshot {
     uint64_t tick;
     double time;       /* tick / rate (s) */
     uint64_t scenario; /* revision that the active scenario was built from */
-    uint64_t revision; /* of the scene as it is now: geometry that moved raises it */
+    uint64_t revision; /* of the present scene: increased by moved geometry */
     gw_run_state state;
     bool halted;
-    gw_halt_record halt; /* while halted: why; filled in by gw_loop_snapshot() */
-    bool operated;       /* somebody holds the operator's lease: `holder`, from the same place */
+    gw_halt_record halt; /* the halt, while halted; filled in by gw_loop_snapshot() */
+    bool operated;       /* `holder` holds the operator's lease; filled in there as well */
     gw_lease_holder holder;
-    bool moving; /* this tick steps: time does not stand still */
+    bool moving; /* this tick makes a step */
     gw_energy energy;
-    uint64_t steps_left; /* ticks that are to be made while paused */
+    uint64_t steps_left; /* ticks left to make while paused */
     uint64_t step_tag;   /* of the newest GW_COMMAND_STEP */
     uint64_t limited_ticks;
-    uint64_t overruns; /* ticks that took longer than the period, or began one late */
-    uint64_t missed;   /* ticks that were due and not made */
+    uint64_t overruns; /* ticks that took longer than a period, or began a period late */
+    uint64_t missed;   /* due ticks that were skipped */
     double tick_us, tick_us_p50, tick_us_p99, tick_us_max; /* cost of a tick (us) */
     double late_us_p50, late_us_p99, late_us_max;          /* lateness of waking (us), 0 in `run` */
     bool real_time;                                        /* SCHED_FIFO was granted */
@@ -233,15 +233,15 @@ typedef struct gw_snapshot {
     int coordinate_count;  /* of the scene's joints, in scene order */
     int scene_joint_count; /* the scene's joints themselves */
     int free_count, contact_count;
-    int followed_count; /* contacts that two-sided constraints keep, without a closed form */
+    int followed_count; /* bilateral contacts without a closed form */
     uint64_t
-        hit_count; /* collisions remembered so far: entry n is at n % GW_MAX_SHOWN_COLLISIONS */
-    uint64_t collision_count; /* collision states remembered so far, likewise */
-    uint64_t hits_of;         /* scenario whose they are */
+        hit_count; /* collisions recorded so far: number n is hits[n % GW_MAX_SHOWN_COLLISIONS] */
+    uint64_t collision_count; /* collision states recorded so far, likewise */
+    uint64_t hits_of;         /* revision of the scenario of these */
 
     gw_tool_state tools[GW_MAX_TOOLS];
     double q[GW_MAX_JOINTS], v[GW_MAX_JOINTS];
-    gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before it */
+    gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before this member */
     gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
     gw_twist link_twists[GW_MAX_JOINTS];     /* of their origins */
     gw_wrench link_wrenches[GW_MAX_JOINTS];  /* of the parent on it at its frame, world axes; once
@@ -254,7 +254,7 @@ typedef struct gw_snapshot {
     gw_snapshot_contact contacts[GW_MAX_SHOWN_CONTACTS];
     gw_snapshot_collision hits[GW_MAX_SHOWN_COLLISIONS]; /* none older than tick 0 */
     gw_snapshot_collision_state collisions[GW_MAX_SHOWN_COLLISION_STATES];
-    gw_contact_start followed[GW_MAX_SHOWN_CONTACTS]; /* where they are, for edits to go on from */
+    gw_contact_start followed[GW_MAX_SHOWN_CONTACTS]; /* their places, from which edits continue */
 } gw_snapshot;
 
 typedef enum gw_event_kind {

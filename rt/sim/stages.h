@@ -1,7 +1,7 @@
 /*
- * How long the stages of a tick take. Whoever owns the clock begins a tick's count; each stage ends
- * where the next one begins. While nobody began, it costs a comparison. On the loop's thread, RT
- * safe.
+ * Durations of the stages of a tick. The owner of the clock begins a tick; each stage ends where
+ * the next one begins. Without gw_stages_begin() a call costs one comparison. On the loop's thread,
+ * RT safe.
  */
 #ifndef GW_SIM_STAGES_H
 #define GW_SIM_STAGES_H
@@ -13,11 +13,11 @@
 typedef enum gw_stage {
     GW_STAGE_WAKE, /* lateness of waking: before the tick begins */
     GW_STAGE_COMMANDS,
-    GW_STAGE_DEVICE,   /* operators, reading devices, what control makes of it */
-    GW_STAGE_GEOMETRY, /* features and fixed objects that move, what is published of the state */
+    GW_STAGE_DEVICE,   /* operators, reading devices, control's wrench on the model */
+    GW_STAGE_GEOMETRY, /* moving features and fixed objects, publishing the state before the step */
     GW_STAGE_DYNAMICS, /* the step: bodies, constraints, contacts, followers */
-    GW_STAGE_CONTROL,  /* commands, through the last gate, to devices; what is found wrong */
-    GW_STAGE_PUBLISH,  /* snapshot, records, events, to other threads */
+    GW_STAGE_CONTROL,  /* commands to devices, through the last gate; detection of faults */
+    GW_STAGE_PUBLISH,  /* snapshot, records and events to other threads */
     GW_STAGE_COUNT
 } gw_stage;
 
@@ -35,7 +35,7 @@ static inline void gw_stages_begin(gw_stages *stages, int64_t now_ns, double lat
     *stages = (gw_stages){.counts = true, .mark = now_ns, .us = {[GW_STAGE_WAKE] = late_us}};
 }
 
-/* The time since the last call was spent in this stage. */
+/* Adds the time since the last call to this stage. */
 static inline void gw_stages_end(gw_stages *stages, gw_stage stage)
 {
     struct timespec t;
