@@ -1,14 +1,13 @@
 /*
- * Edges of a free-form locus under a guided body, folds of its offset, and what a step's energy
- * balance says of both. Edges are stops without rebound, at a corner two at once.
- * With w the speeds of the parameters out over the edges and A their inverse inertia, impulses p
- * along them satisfy
+ * Edges of a free-form locus of a guided body, folds of its offset, and the energy balance of steps
+ * at both. Edges are inelastic stops; at a corner there are two. With w the speeds of the
+ * parameters out over the edges and A their inverse inertia, impulses p along them satisfy
  *
  *   p >= 0,   w' = w - A p <= 0,   p . w' = 0
  *
- * which has one answer, since A is positive definite. One edge after the other is none where the
- * edges are not perpendicular in the metric of the inertia: each stop drives the body over the
- * other edge. On the loop's thread, RT safe.
+ * which has a unique solution, since A is positive definite. Treating one edge after the other
+ * fails where the edges are not orthogonal in the metric of the inertia: each stop drives the body
+ * over the other edge. On the loop's thread, RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -59,9 +58,9 @@ gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, 
 }
 
 /*
- * A stop takes the energy that is left over. Beside an apex, where the inertia changes all at once,
- * that is not the difference by the impulse; and what would be missing the motion pays, which this
- * scales. `dissipated`: by damping (J).
+ * A stop dissipates the energy that is left over. Beside an apex, where the inertia is nearly
+ * discontinuous, this differs from the loss by the impulse; if energy is missing, the velocity is
+ * scaled down by the factor returned.
  */
 double gw_guided_pay_at_edge(double dissipated, gw_step_energies *e, gw_step *step)
 {
@@ -75,9 +74,9 @@ double gw_guided_pay_at_edge(double dissipated, gw_step_energies *e, gw_step *st
 }
 
 /*
- * Free-form shapes may be singular where no chart serves, at the apex of a cone or where a normal
- * turns at once: a step over such a place makes energy. One that makes more than it is about is
- * none.
+ * Free-form shapes may be singular where no chart is regular, at the apex of a cone or at a
+ * discontinuous normal: a step over such a point creates energy. A step that creates more than the
+ * energy involved is rejected.
  */
 bool gw_guided_balances(const gw_step *step, const gw_step_energies *e)
 {
@@ -92,8 +91,8 @@ bool gw_guided_may_fold(const gw_submanifold *set)
     return !set->general && l->kind == GW_LOCUS_SURFACE && l->a != 0;
 }
 
-#define BALANCE    1e-9 /* of the kinetic energy: out by less is rounding */
-#define MOST_SCALE 2    /* a step that is out by more is left to gw_guided_balances() */
+#define BALANCE    1e-9 /* of the kinetic energy: a smaller error is rounding */
+#define MOST_SCALE 2    /* larger corrections are left to gw_guided_balances() */
 
 double gw_guided_energy_scale(const gw_step_energies *e, const gw_step *step)
 {
@@ -103,10 +102,10 @@ double gw_guided_energy_scale(const gw_step_energies *e, const gw_step *step)
     return out && scale < MOST_SCALE && scale > 1.0 / MOST_SCALE ? scale : 1;
 }
 
-#define FAR_FROM_FOLD 0.5 /* the margin from which no step leads over a fold */
+#define FAR_FROM_FOLD 0.5 /* fold margin above which no step leads over a fold */
 
-/* Whether the centre of mass went farther than its energy and the load bring it: stages beyond a
- * fold throw it anywhere. */
+/* True where the centre of mass moved farther than its energy and the load allow: stages beyond a
+ * fold give arbitrary results. */
 static bool is_thrown(const gw_guided *body, const gw_chart *chart, const double *z,
                       const gw_forces *forces, double dt)
 {

@@ -9,17 +9,16 @@
 #include "rt/base/small.h"
 #include "rt/dynamics/system_private.h"
 
-#define CLOSED      1e-15 /* of the length: no more to project */
-#define FAR         10.0  /* of the length: bodies as far from the world's origin */
-#define FAR_CLOSED  2e-15 /* of the farthest one's place are not to be closed better than that */
-#define FLOOR       1e-12 /* of the length: below it, projection goes on while it halves what is left */
+#define CLOSED      1e-15 /* of the length: residual at which projection ends; */
+#define FAR         10.0  /* of the length: with bodies farther from the world's origin */
+#define FAR_CLOSED  2e-15 /* it ends at this share of the distance */
+#define FLOOR       1e-12 /* of the length: below it, projection has to halve the residual */
 #define CORRECTIONS 4     /* of positions after a substep, at most */
 
 /* ---- closures ------------------------------------------------------------------------------- */
 
-/* A point of a: where it is from both bodies, its velocity s as b sees it, and
- * s x w_b + w_a x (w_a x r_a) - w_b x (v_a + w_a x r_a - v_b), which n of b gives its J-dot v of.
- */
+/* A point of a: arms from both origins, its velocity s relative to b, and the drift s x w_b + w_a x
+ * (w_a x r_a) - w_b x (v_a + w_a x r_a - v_b); J-dot v = n . drift for a normal n fixed in b. */
 typedef struct point_motion {
     gw_vec3 r_a, r_b, slip, drift;
 } point_motion;
@@ -50,7 +49,7 @@ static void plane_row(const gw_row *row, const point_motion *x, const gw_system_
     r->value = gw_dot(n, gw_sub(x->r_b, gw_mat3_mul(&b->turn, row->f))) - row->value;
 }
 
-/* A direction u of a and one of b, n, keep their angle: n . u - value. */
+/* A direction u of a and a direction n of b keep their angle: n . u - value. */
 static void angle_row(const gw_row *row, const gw_system_body *a, const gw_system_body *b,
                       double length, gw_closure_row *r)
 {
@@ -112,7 +111,7 @@ static void simple_rows(const gw_system *s, const gw_closure_def *c, unsigned id
                         gw_closure_row *rows)
 {
     const gw_system_body *a = gw_body_of(s, c->a), *b = gw_body_of(s, c->b);
-    const gw_row *last = NULL; /* that `point` is of */
+    const gw_row *last = NULL; /* the row that `point` belongs to */
     point_motion point = {0};
     for (int k = 0; k < c->row_count; k++) {
         const gw_row *row = &c->rows[k];
@@ -158,7 +157,7 @@ void gw_closures_flatten(const gw_system *s, const gw_closure_block *k)
     }
 }
 
-/* g - share g_0, where rows have offsets that they lose; nothing of those that are left out. */
+/* Rows with offsets: g - share g_0; 0 for rows that are left out. */
 static void take_offsets(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++)
@@ -199,12 +198,12 @@ void gw_closures_update_rates(gw_system *s)
     }
     for (int i = 0; i < s->closure_count; i++) {
         update_closure(s, i, true);
-        if (!s->blocks[i].simple) /* the others keep what they act along */
+        if (!s->blocks[i].simple) /* the directions of simple rows depend on positions only */
             gw_closures_flatten(s, &s->blocks[i]);
     }
 }
 
-/* A direction of a body that moves in a plane stays across it. */
+/* True if a direction fixed in a planar body is normal to the plane. */
 static bool is_across(const gw_planar_body *b, gw_vec3 direction)
 {
     return gw_norm(gw_cross(gw_rotate(b->upright, direction), b->plane->normal)) < 1e-13;
@@ -275,7 +274,7 @@ static void update_values(gw_system *s)
 
 /* ---- multipliers ---------------------------------------------------------------------------- */
 
-/* s->right loses what the joints' forces do to a block's rows. */
+/* s->right -= x . (L^-1 u): the accelerations of a block's rows by the joint forces. */
 static void take_responses(gw_system *s, const gw_closure_block *c)
 {
     double *right = s->right + c->first;
@@ -364,7 +363,8 @@ double gw_closures_residual(const gw_system *s)
 
 #define FARTHEST 0.3 /* rad, or of the length: no joint goes farther in one Newton step */
 
-/* Newton's step, or as much of it as takes no joint too far: rows are linear but near by. */
+/* The share of Newton's step that moves no joint by more than FARTHEST, where the linearisation is
+ * not valid. */
 static double share_of_step(gw_system *s)
 {
     double most = 0;
@@ -379,7 +379,7 @@ static double share_of_step(gw_system *s)
     return most > FARTHEST ? FARTHEST / most : 1;
 }
 
-/* Positions by what the active rows ask for; velocity rows ask for none. */
+/* One Newton step of positions onto the active position rows. */
 static void move_onto_rows(gw_system *s)
 {
     for (int i = 0; i < s->block_count; i++)
@@ -422,7 +422,7 @@ double gw_closures_project_velocities(gw_system *s)
     return energy;
 }
 
-/* Whether `now` of the rows is worth a further projection, after `before`. */
+/* True if a further projection is worthwhile at the residual `now`, after `before`. */
 static bool is_open(const gw_system *s, double now, double before)
 {
     double farthest = 0;
@@ -452,8 +452,8 @@ double gw_closures_project(gw_system *s, int steps)
     return gw_closures_residual(s);
 }
 
-/* Everything for the joints' states, with the inertia of those that keep their position or
- * velocity. */
+/* Updates everything for the joints' states, with KEPT times the inertia at joints that keep their
+ * position (or velocity). */
 static void update_kept(gw_system *s, bool velocities, gw_active_rows rows)
 {
     gw_system_update(s);
@@ -512,8 +512,8 @@ void gw_closures_correct(gw_system *s)
     gw_closures_project_velocities(s);
 }
 
-/* ---- what they leave, and how well they hold --------------------------------------------------
- */
+/* ---- degrees of freedom and residuals
+ * --------------------------------------------------------- */
 
 int gw_system_mobility(gw_system *s)
 {

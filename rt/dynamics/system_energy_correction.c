@@ -1,8 +1,8 @@
 /*
  * Energy correction by velocity rescaling: energy is taken out of a system's motion, or put into
- * it, at constant momentum. Velocities are scaled relative to the rigid motion, of the same linear
- * and angular momentum, of each group of bodies that float together. And how exactly energy is
- * known. RT safe.
+ * it, at constant momentum. Velocities are scaled relative to the rigid motion with the same linear
+ * and angular momentum of each group of floating bodies. Also an estimate of the energy's rounding
+ * error. RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/system_private.h"
 
-/* ---- what floats together ------------------------------------------------------------------- */
+/* ---- groups of floating bodies -------------------------------------------------------------- */
 
 static void join_islands(gw_system *s, int a, int b)
 {
@@ -37,7 +37,8 @@ void gw_system_find_islands(gw_system *s)
         join_islands(s, s->springs[i].a, s->springs[i].b);
 }
 
-/* The rigid motion that has the momentum of what floats together: V of its centre of mass, W. */
+/* The rigid motion with the momentum of a group of floating bodies: velocity v of its centre of
+ * mass, angular velocity w. */
 typedef struct rigid_motion {
     gw_vec3 centre, v, w;
     double kinetic;
@@ -84,8 +85,8 @@ static rigid_motion motion_of(const gw_system *s, int island)
     return x;
 }
 
-/* Velocities of a joint that moves its body as `x`; what is not floating, and joints within it, are
- * at rest. */
+/* Joint velocities in the rigid motion `x`: those of the group's free joints to the ground; all
+ * other joints are at rest. */
 static void velocity_in(const gw_system_body *k, const rigid_motion *x, double u[6])
 {
     memset(u, 0, 6 * sizeof *u);
@@ -124,7 +125,7 @@ double gw_system_remove_energy(gw_system *s, double energy)
 /* ---- rounding ------------------------------------------------------------------------------- */
 
 #define PLACE_ROUNDING 1e-15 /* of a place, or a joint's coordinate */
-#define REST_SPEED     1e-10 /* m/s, of what is at rest while forces on it cancel out */
+#define REST_SPEED     1e-10 /* m/s, residual velocity of a body at rest whose forces cancel */
 
 /*
  * A force F along a place x, each rounded by eps, makes

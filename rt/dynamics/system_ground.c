@@ -1,19 +1,19 @@
 /*
- * Grounds of a system that move by themselves: their motion is prescribed, and what stands on them
- * is carried along. RT safe.
+ * Moving grounds of a system: their motion is prescribed, and bodies attached to them are carried
+ * along. RT safe.
  *
- * In the trees' kinematics a ground stands where a parent does, with its twist and acceleration;
- * rows and springs see it as a body without inertia. Where its twist changes at once, joints and
- * closures take hold of the bodies by impulses: of all velocities u that the rows allow with the
- * new twist,
+ * In the trees' kinematics a ground takes the place of a parent, with its twist and acceleration;
+ * rows and springs treat it as a body without inertia. Where its twist is discontinuous, joints and
+ * closures exert impulses on the bodies: of all velocities u that the rows allow with the new
+ * twist,
  *
  *   u nearest to what the bodies had, in the mass metric:    D u = S^T M (V - V_0) + J^T lambda
  *
- * V the twists they had, V_0 those that the grounds' motion gives them at u = 0. The power of a
- * ground is that of what its joints, closures and springs exert on the bodies, at its own twist.
+ * with V the twists before, V_0 those due to the grounds' motion at u = 0. The power of a ground is
+ * that of the wrenches of its joints, closures and springs on the bodies, at the ground's twist.
  *
- * After an edit a joint's frame, or a row, may be off by an offset whose share goes to nothing: the
- * frame then moves in its parent, the row is g = share g_0, and both do work in the same way.
+ * After an edit a joint's frame, or a row, may have an offset whose share decreases to 0: the frame
+ * then moves in its parent, the row is g = share g_0, and both do work in the same way.
  */
 #include <assert.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/system_private.h"
 
-#define PUT_STEPS 20 /* of the projection, where grounds are put */
+#define PUT_STEPS 20 /* of the projection after grounds were placed */
 
 static const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
 
@@ -30,9 +30,9 @@ static gw_vec3 velocity_at(const gw_twist *t, gw_vec3 r)
     return gw_add(t->v, gw_cross(t->w, r));
 }
 
-/* ---- where they are ------------------------------------------------------------------------- */
+/* ---- poses ---------------------------------------------------------------------------------- */
 
-/* The steady twist is about the world's origin: v = V + w x p, v' = w x v. */
+/* The constant twist is about the world's origin: v = V + w x p, v' = w x v. */
 static gw_ground_motion motion_at(const gw_ground_state *x, double t)
 {
     if (x->at)
@@ -218,7 +218,8 @@ double gw_grounds_remove_energy(gw_system *s, double energy)
 
 /* ---- power ---------------------------------------------------------------------------------- */
 
-/* Wrench of each joint on its body, at the body's origin: the load of it and its descendants. */
+/* Wrench of each joint on its body, at the body's origin: the load of the body and its
+ * descendants. */
 static void gather_wrenches(const gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
@@ -237,7 +238,8 @@ static void gather_wrenches(const gw_system *s)
     gw_sum_wrenches_to_roots(s, s->borne);
 }
 
-/* The power of a wrench at a body's origin where that goes with a frame. */
+/* The power of a wrench at `origin` for a point that moves with a frame (twist [v; turn] of its
+ * origin). */
 static double power_by(const gw_wrench *w, gw_vec3 origin, const gw_pose *frame, gw_vec3 v,
                        gw_vec3 turn)
 {
@@ -257,7 +259,7 @@ double gw_grounds_power(const gw_system *s)
         if (s->is_offset)
             sum += power_by(&s->borne[i], k->pose.p, &o->frame, o->v, o->w);
     }
-    /* rows that hold a ground, and those that lose an offset: lambda J v */
+    /* rows attached to a ground, and rows with an offset: lambda J v */
     for (int i = 0; i < s->closure_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
@@ -273,10 +275,10 @@ double gw_grounds_power(const gw_system *s)
     return sum;
 }
 
-/* ---- what moves them ------------------------------------------------------------------------ */
+/* ---- setting the motion --------------------------------------------------------------------- */
 
-/* Everything that follows from new states of the grounds: `hits` where twists changed. The energy
- * that it brings. */
+/* Applies new states of the grounds; `hits`: twists changed, which is an impulse. Returns the
+ * change of energy (J). */
 static double set_states(gw_system *s, bool hits)
 {
     double before = s->kinetic + s->potential;

@@ -1,21 +1,22 @@
 /*
- * Points of closures on free-form curves and surfaces with kinks, where the tangent or the normal
- * turns, and bends, where the curvature jumps. No formula integrates over either: rows are those of
- * one smooth part, whose polynomials go on beyond it, until a substep ends at the end of the part.
- * RT safe.
+ * Points of closures on free-form curves and surfaces with kinks (the tangent or normal is
+ * discontinuous) and bends (the curvature is discontinuous). An integrator is not accurate across
+ * either: rows use one smooth part, extrapolated by its polynomials, and a substep ends where the
+ * point reaches the end of the part. RT safe.
  *
- * At a kink two parts A and B meet, with rows J_A, J_B; the other rows are always there. Over it a
- * point goes as over a fillet whose radius vanishes: in the mass metric M the velocity that both
- * allow, u_E, stays, and so does the energy of what is across,
+ * At a kink two parts A and B meet, with rows J_A, J_B, in addition to all other rows. A point
+ * crosses it as it would a fillet of vanishing radius: in the mass metric M the velocity u_E that
+ * both rows allow is kept, and so is the kinetic energy of the remainder u_A,
  *
  *   J_A u = 0,   u = u_E + u_A,   u' = u_E + c (|u_A| / |c|),   c = D^-1 P_B F,
  *   |u_A|^2 = r . K^-1 r,  r = [J_A; J_B] u,      |c|^2 = F . (the point's velocity by c)
  *
- * with F = n_A on a surface, the tangent of B on a curve, so that c is orthogonal to what both
- * allow, and the sign of c by which the parameter goes into B. What goes to and fro at once is
- * pressed onto the kink from both sides: both rows hold it, u' = u_E, and the rest is dissipated.
- * It is let go when that asks one of them to pull. With F_A, F_B their forces on the point and d_A,
- * d_B the ways from the kink into the parts, it stays while
+ * with F = n_A on a surface, the tangent of B on a curve, so that c is M-orthogonal to the
+ * velocities that both rows allow; the sign of c is that by which the parameter enters B. A point
+ * that crosses back at once is pressed onto the kink from both sides: both rows then hold it, u' =
+ * u_E, and the energy of u_A is dissipated. It is released when one of the rows would have to pull.
+ * With F_A, F_B the rows' forces on the point and d_A, d_B the directions from the kink into the
+ * parts, it is held while
  *
  *   F_B . d_A >= 0   and   F_A . d_B >= 0       (of a curve: the whole force, along either)
  */
@@ -55,7 +56,7 @@ static bool has_ends(const gw_nurbs *shape)
            0;
 }
 
-/* Its parts end at kinks and bends alike. */
+/* End i of the parts of a shape: kinks, then bends. */
 static double end_of(const gw_nurbs_direction *d, int i)
 {
     return i < d->kink_count ? d->kinks[i] : d->bends[i - d->kink_count];
@@ -96,7 +97,7 @@ int gw_kinks_twins(const gw_closure_def *c)
     return u + v;
 }
 
-/* A surface whose kinks have no row left for the other side keeps to what it had. */
+/* A surface with kinks is treated here only if there is room for rows on the other side. */
 static bool is_kinked(const gw_closure_def *c)
 {
     const gw_row *row = gw_closure_free_form_row(c);
@@ -114,7 +115,7 @@ int gw_kinks_count(const gw_closure_def *closures, int count)
     return found;
 }
 
-/* Of the rows on parts beyond, the first `held` hold the point. */
+/* Activates the first `held` of the rows on parts beyond. */
 static void put_aside(gw_system *s, const gw_kinked_closure *k, int held)
 {
     gw_closure_block *block = &s->blocks[k->closure];
@@ -124,7 +125,7 @@ static void put_aside(gw_system *s, const gw_kinked_closure *k, int held)
     block->idle = (block->idle & ~all) | block->aside;
 }
 
-/* The twin is the surface's own row, as long as there is one beside normals. */
+/* The rows on parts beyond are copies of the surface's first row. */
 static void init_kink(gw_system *s, int closure, gw_kinked_closure *k)
 {
     gw_closure_def *c = &s->closures[closure];
@@ -219,7 +220,8 @@ static void set_parameter(gw_system *s, const gw_kinked_closure *k, int directio
         c->rows[k->twin + i].start[direction] = x;
 }
 
-/* The part that the parameters are in; of a closed direction one that begins in the domain. */
+/* Sets the part that contains the parameters; in a closed direction one that begins in the
+ * domain. */
 static void choose_part(gw_system *s, int index)
 {
     gw_kinked_closure *k = &s->kinks[index];
@@ -268,7 +270,7 @@ void gw_kinks_begin_step(gw_system *s)
 
 /* ---- the point of a closure ----------------------------------------------------------------- */
 
-/* Frames of the bodies of a closure's row on a shape, and of its point over that. */
+/* Frames of the bodies of a closure, and the point of its row relative to the shape. */
 typedef struct point_on_shape {
     gw_body_frame a, b;
     gw_row_point p;
@@ -287,7 +289,7 @@ static void find_point(const gw_system *s, const gw_kinked_closure *k, point_on_
     x->point_body = on_a ? c->b : c->a, x->shape_body = on_a ? c->a : c->b;
 }
 
-/* Its velocity as the shape sees it, in the shape's frame. */
+/* Velocity of the point relative to the shape, in the shape's frame. */
 static gw_vec3 velocity_over(const point_on_shape *x)
 {
     const gw_body_frame *p = x->p.point, *f = x->p.shape;
@@ -308,8 +310,8 @@ static double parameter_rate(const gw_system *s, const gw_kinked_closure *k, int
 
 /* ---- when a part ends ----------------------------------------------------------------------- */
 
-/* One more node; the coefficient of Newton's polynomial by divided differences. Where the node is
- * there already, `value` is the rate, which goes along as the derivative of each of them. */
+/* Adds a node to Newton's interpolation polynomial, by divided differences. At a repeated node
+ * (Hermite) `value` is the rate. */
 static void add_node(gw_kink_search *x, double at, double value)
 {
     int n = x->count;
@@ -336,7 +338,7 @@ static double polynomial(const gw_kink_search *x, double at)
     return sum;
 }
 
-/* Where it rises through zero last before `end`, where it is above; 0: it never was below. */
+/* The last upward zero crossing of the polynomial before `end`, where it is positive; 0: none. */
 static double last_crossing(const gw_kink_search *x, double end)
 {
     enum { SAMPLES = 16, HALVINGS = 50 };
@@ -359,13 +361,13 @@ static double last_crossing(const gw_kink_search *x, double end)
     return 0.5 * (low + high);
 }
 
-/* How far the parameter is past the end that is looked for. */
+/* How far the parameter is past the end searched for. */
 static double past(const gw_kink_search *x, double at)
 {
     return x->up ? at - x->bound : x->bound - at;
 }
 
-/* The first point whose parameter has left its part, by the way as if all went steadily. */
+/* Finds the first point that left its part, by linear interpolation of the parameters. */
 static bool find_left(const gw_system *s, gw_kink_search *x)
 {
     double first = INFINITY;
@@ -389,8 +391,8 @@ static bool find_left(const gw_system *s, gw_kink_search *x)
     return isfinite(first);
 }
 
-/* No time leads there: the closest point jumped. Until the step ends it is that of the whole shape,
- * from where the substep began. */
+/* The root finding failed, as the closest point jumped: until the step ends rows use the whole
+ * shape, from the parameters at the substep's start. */
 static void give_up(gw_system *s, gw_kink_search *x)
 {
     gw_kinked_closure *k = &s->kinks[x->kink];
@@ -409,7 +411,7 @@ bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
             return false;
         const gw_kinked_closure *k = &s->kinks[x->kink];
         double rate = parameter_rate(s, k, x->direction);
-        /* the nodes of home follow with gw_kinks_place() */
+        /* gw_kinks_place() adds the nodes at home */
         x->met = wide;
         x->value[0] = past(x, row_of(s, k)->start[x->direction]);
         x->value[1] = (x->up ? rate : -rate) * sixteenth;
@@ -418,7 +420,7 @@ bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
     const gw_kinked_closure *k = &s->kinks[x->kink];
     double period = k->view.direction[x->direction].high - k->view.direction[x->direction].low;
     double out = past(x, row_of(s, k)->start[x->direction]);
-    if (wide < x->met) { /* it ends before */
+    if (wide < x->met) { /* the substep now ends before the estimate */
         *x = (gw_kink_search){.met = INFINITY};
         return gw_kinks_look(s, wide, dt, x);
     }
@@ -468,7 +470,8 @@ bool gw_kinks_place(gw_system *s, double dt, gw_kink_search *x)
 
 /* ---- over it -------------------------------------------------------------------------------- */
 
-/* The part on the other side of an end, by a parameter that comes to lie there. */
+/* Sets the part on the other side of an end; a closed parameter is shifted by the period if
+ * necessary. */
 static void take_next_part(gw_system *s, int index, const gw_kink_search *at)
 {
     gw_kinked_closure *k = &s->kinks[index];
@@ -505,8 +508,7 @@ static gw_vec3 direction_at(const gw_nurbs *view, const point_on_shape *x,
     return gw_rotate(x->world_from_shape, n);
 }
 
-/* Both parts hold the point, and velocities are those that they allow; returns the kinetic energy
- * of what they do not. */
+/* Holds the point by both parts and projects velocities; returns the kinetic energy removed (J). */
 static double hold(gw_system *s, const gw_kink_search *at, const gw_kink_state *from,
                    const gw_kink_state *to)
 {
@@ -528,8 +530,8 @@ static double hold(gw_system *s, const gw_kink_search *at, const gw_kink_state *
     return gw_closures_project_velocities(s);
 }
 
-/* F on the point and back on its shape, as the joints answer it; returns its power by the answer,
- * |c|^2. */
+/* Applies the impulse F to the point and -F to its shape: adds c = D^-1 P F to the velocities (also
+ * in s->scratch); returns |c|^2 = F . (the point's velocity by c). */
 static double answer(gw_system *s, const gw_kinked_closure *k, gw_vec3 force)
 {
     point_on_shape x;
@@ -553,7 +555,8 @@ static double answer(gw_system *s, const gw_kinked_closure *k, gw_vec3 force)
     return gw_dot(force, gw_rotate(x.world_from_shape, velocity_over(&x))) - before;
 }
 
-/* By `energy` along the answer to F, in the sense in which the parameter goes `up`. */
+/* Adds kinetic energy `energy` (J) along D^-1 P F, with the sign for which the parameter moves
+ * `up`. */
 static void turn(gw_system *s, int index, int direction, bool up, gw_vec3 force, double energy)
 {
     gw_kinked_closure *k = &s->kinks[index];
@@ -570,7 +573,7 @@ static void turn(gw_system *s, int index, int direction, bool up, gw_vec3 force,
 
 /* ---- corners: held at one kink, it comes to another ----------------------------------------- */
 
-/* The way from the corner into the part of a direction, along the kink of the other one. */
+/* The unit direction from the corner into a part, along the kink of the other parameter. */
 static gw_vec3 way_along(gw_system *s, gw_kinked_closure *k, const double part[2], int direction,
                          bool up, double shift)
 {
@@ -587,7 +590,7 @@ static gw_vec3 way_along(gw_system *s, gw_kinked_closure *k, const double part[2
     return into;
 }
 
-/* All parts about the corner hold the point; returns as hold() does. */
+/* Holds the point by all parts at the corner; returns as hold(). */
 static double pin(gw_system *s, const gw_kink_search *at, const gw_kink_state *from,
                   const gw_kink_state *to)
 {
@@ -600,7 +603,7 @@ static double pin(gw_system *s, const gw_kink_search *at, const gw_kink_state *f
     x->corner[0] = to->part[d][0], x->corner[1] = to->part[d][1];
     x->corner_shift = there - at->bound;
     set_parameter(s, k, d, at->bound);
-    for (int i = 0; i < k->twins; i++) /* one point, from either side */
+    for (int i = 0; i < k->twins; i++) /* the same point, from the other side */
         s->closures[k->closure].rows[k->twin + i].start[x->held] =
             row_of(s, k)->start[x->held] + x->shift;
     apply(s, at->kink);
@@ -608,7 +611,7 @@ static double pin(gw_system *s, const gw_kink_search *at, const gw_kink_state *f
     return gw_closures_project_velocities(s);
 }
 
-/* Held at the same kink it goes on into the part `to`. */
+/* The point stays held at the same kink and moves along it into the part `to`. */
 static void go_on_along(gw_system *s, const gw_kink_search *at, const gw_kink_state *to,
                         double energy)
 {
@@ -629,12 +632,11 @@ static void go_on_along(gw_system *s, const gw_kink_search *at, const gw_kink_st
 
 /* ---- bends ---------------------------------------------------------------------------------- *
  *
- * Rows that follow the normal or the tangent turn a body at another rate beyond a bend. What both
- * sides allow is what leaves the parameter x that comes to it: with F its gradient by the point, in
- * either part, and c = D^-1 P F as above,
+ * Rows that follow the normal or the tangent rotate a body at another rate beyond a bend. The
+ * velocities that both sides allow are those with x' = 0 for the parameter x that reaches the bend:
+ * with F the gradient of x by the point, in either part, and c = D^-1 P F as above,
  *
- *   u_E = u - c x' / (F . c),   |u_A|^2 = x'^2 / (F . c)
- */
+ *   u_E = u - c x' / (F . c),   |u_A|^2 = x'^2 / (F . c) */
 
 static bool follows_direction(const gw_system *s, const gw_kinked_closure *k)
 {
@@ -653,7 +655,8 @@ static gw_vec3 gradient_of(const gw_system *s, const gw_kinked_closure *k, int d
     return gw_rotate(x.world_from_shape, gradient);
 }
 
-/* Takes out what moves the parameter, by the part that it is in; returns its energy. */
+/* Removes u_A, so that the parameter's rate is 0, by the present part; returns its kinetic
+ * energy. */
 static double stop_parameter(gw_system *s, const gw_kinked_closure *k, int direction)
 {
     double rate = parameter_rate(s, k, direction);
@@ -666,7 +669,8 @@ static double stop_parameter(gw_system *s, const gw_kinked_closure *k, int direc
     return power > 0 ? 0.5 * rate * rate / power : 0;
 }
 
-/* What turns too little is no kink here: its rows are all but one, and so are velocities. */
+/* A kink with an angle below FLAT_TURN is treated as a bend: rows and velocities on both sides are
+ * nearly equal. */
 static bool turns_little(const gw_vec3 a, const gw_vec3 b)
 {
     return gw_dot(a, b) > 0 && gw_norm(gw_cross(a, b)) < FLAT_TURN;
@@ -736,7 +740,7 @@ double gw_kinks_cross(gw_system *s, const gw_kink_search *at, double t, double d
 
 /* ---- held at it ----------------------------------------------------------------------------- */
 
-/* The force of a closure's row n on the point's body, by the multipliers that are there. */
+/* The force of a closure's row n on the point's body, by the present multipliers. */
 static gw_vec3 force_of_row(const gw_system *s, const gw_kinked_closure *k, bool point_on_a, int n)
 {
     const gw_closure_block *block = &s->blocks[k->closure];
@@ -750,8 +754,8 @@ static gw_vec3 force_of_row(const gw_system *s, const gw_kinked_closure *k, bool
     return gw_v3(0, 0, 0);
 }
 
-/* Whether neither part would have to pull; else the part that it goes into: 0 the own, 1 the one
- * beyond. */
+/* True if neither part would have to pull; else sets the part into which the point leaves: 0 its
+ * own, 1 the part beyond. */
 static bool stays(const gw_system *s, int index, int *goes_to)
 {
     const gw_kinked_closure *k = &s->kinks[index];
@@ -781,8 +785,8 @@ static bool stays(const gw_system *s, int index, int *goes_to)
     return pulls[*goes_to] >= -least;
 }
 
-/* What is pinned goes along the kink, of the four that meet there, against whose way the force on
- * it pushes most: held at that. False: it stays. */
+/* Releases a point in a corner along that of the four kinks against whose direction the force on it
+ * pushes most; it stays held at that kink. False: it stays in the corner. */
 static bool leaves_corner(gw_system *s, int index)
 {
     gw_kinked_closure *k = &s->kinks[index];
@@ -797,7 +801,7 @@ static bool leaves_corner(gw_system *s, int index)
     double least = -PULLS * gw_norm(force);
     int d = 1 - x->held, e = x->held;
     for (int i = 0; i < 4; i++) {
-        bool over = i % 2; /* into the part beyond of: */
+        bool over = i % 2; /* into the part beyond, of: */
         int to = i < 2 ? d : e;
         const double *part =
             to == d ? (over ? x->corner : x->part[d]) : (over ? x->beyond[e] : x->part[e]);
@@ -811,7 +815,7 @@ static bool leaves_corner(gw_system *s, int index)
         next.pinned = false;
         next.part[to][0] = next.beyond[to][0] = part[0];
         next.part[to][1] = next.beyond[to][1] = part[1];
-        if (to == e) { /* held at the other kink from now on */
+        if (to == e) { /* now held at the other kink */
             next.held = d, next.up = x->corner_up, next.shift = x->corner_shift;
             next.part[d][0] = x->part[d][0], next.part[d][1] = x->part[d][1];
             next.beyond[d][0] = x->corner[0], next.beyond[d][1] = x->corner[1];

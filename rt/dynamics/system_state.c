@@ -1,6 +1,6 @@
 /*
- * The state of a system set from outside: from poses and twists of its bodies, from positions and
- * velocities of its joints, velocities scaled, and the initial state again. RT safe.
+ * Setting the state of a system: from poses and twists of its bodies, from positions and velocities
+ * of its joints, by scaling velocities, and back to the initial state. RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -9,10 +9,10 @@
 #include "rt/dynamics/system_kinks.h"
 
 #define PLACE_STEPS 20    /* of the projection */
-#define ROUNDING    1e-11 /* of the length: offsets that are none */
-#define SAME_MOTION 1e-12 /* rad/s; of the length a second: motion that is none */
+#define ROUNDING    1e-11 /* of the length: smaller offsets are 0 */
+#define SAME_MOTION 1e-12 /* rad/s; of the length per second: smaller differences are 0 */
 
-/* The joint of a body where `pose` and `twist` have it; its parent is in place. */
+/* Sets the joint of a body from the body's pose and twist; its parent is already placed. */
 static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_twist *twist)
 {
     gw_system_body *k = &s->bodies[index];
@@ -47,7 +47,8 @@ static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_t
     gw_mobilizer_velocity(k->def.joint, &f_from_m, &relative, k->joint.u);
 }
 
-/* Where the joint's coordinates and `pose` ask the frame on the parent to be, from where it is. */
+/* Sets the joint's offset: from the frame on the parent to the frame that `pose` and the joint's
+ * coordinates require. */
 static void take_offset(gw_system *s, int index, const gw_pose *pose)
 {
     gw_system_body *k = &s->bodies[index];
@@ -66,7 +67,8 @@ static void take_offset(gw_system *s, int index, const gw_pose *pose)
         o->way = o->turn = gw_v3(0, 0, 0);
 }
 
-/* Of rows, where the bodies are; the largest along a way and of a turn. */
+/* Sets the rows' offsets to their present values; updates the largest translational and angular one
+ * (m, rad). */
 static void take_row_offsets(gw_system *s, double *way, double *turn)
 {
     for (int i = 0; i < s->closure_count; i++)
@@ -135,8 +137,8 @@ double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twist
     return left;
 }
 
-/* Twists of bodies whose joints keep their velocity as these move them, seen from parents that move
- * as `twists` says. True: something moves otherwise than it does. */
+/* Replaces the twists of bodies whose joints keep their velocity by those that their joints give
+ * them, with parents moving as in `twists`. True if any twist differs from the present one. */
 static bool carry_driven(const gw_system *s, gw_twist *twists)
 {
     bool differs = false;
@@ -246,7 +248,7 @@ double gw_system_scale_velocity(gw_system *s, double factor)
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] *= factor;
-    if (s->moving) { /* the motion beside the least one */
+    if (s->moving) { /* only the motion relative to that of least energy is scaled */
         for (int i = 0; i < s->body_count; i++)
             for (int j = 0; j < s->bodies[i].dof; j++)
                 s->bodies[i].joint.u[j] += (1 - factor) * s->least[s->bodies[i].first + j];
