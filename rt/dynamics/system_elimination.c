@@ -1,6 +1,6 @@
 /*
  * The Delassus operator of a system's closures, J D^-1 J^T, in blocks of one closure each, and its
- * factors. gw_closures_init() takes memory; the rest is RT safe.
+ * factors. gw_closures_init() allocates memory; all else is RT safe.
  *
  * D^-1 = sum over joints of (what a row's wrench pulls there)^2: with p the wrench at a body, from
  * the row's bodies towards the root,

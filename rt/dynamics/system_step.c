@@ -5,8 +5,8 @@
  * the energy balance of each substep decides the order of the formula and the number of substeps.
  * Where dampers, springs and motors are too stiff for that, substeps are linearly implicit Euler
  * steps, extrapolated to fourth or eighth order. Joints move in exponential coordinates `by` about
- * where the substep begins. After each substep positions and velocities are put back on the
- * closures.
+ * their state at the substep's start. After each substep positions and velocities are projected
+ * onto the closures.
  */
 #include <assert.h>
 #include <math.h>
@@ -28,7 +28,7 @@ static void keep_home(gw_system *s)
     }
 }
 
-/* Positions of the joints t seconds into the step. */
+/* Restores joint states kept t s into the step, and updates the system. */
 static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
 {
     if (s->moving)
@@ -38,7 +38,7 @@ static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
     gw_system_update(s);
 }
 
-/* Puts every joint by s->by from home, with velocities u. */
+/* Sets every joint to its state at home displaced by s->by, with velocities u. */
 void gw_system_go_to(gw_system *s, const double *u)
 {
     for (int i = 0; i < s->body_count; i++) {
@@ -72,10 +72,9 @@ void gw_system_rates(const gw_system *s, const double *by, const double *u, doub
 /* ---- explicit integration: Runge-Kutta ------------------------------------------------------ */
 
 /*
- * Levels of accuracy: one substep by a formula of fourth order, of sixth, of eighth, then two,
- * four, eight and sixteen substeps of eighth order; within a step, where that is too coarse, finer
- * ones for as long as they are needed. A local model, whose stages are cheap, halves the step of
- * fourth order instead, down to eighths.
+ * Levels of accuracy: one substep by a formula of fourth, sixth or eighth order, then two, four,
+ * eight and sixteen substeps of eighth order; higher levels are used within a step only. A local
+ * model, whose stages are cheap, uses two, four or eight substeps of fourth order instead.
  */
 #define MAX_LEVEL      6
 #define FINEST_LEVEL   16
@@ -84,18 +83,18 @@ void gw_system_rates(const gw_system *s, const double *by, const double *u, doub
 #define WORTH          1e-8 /* of the kinetic energy: less is reported instead */
 #define STUCK          3 /* refinements that did not halve the error: rounding, or a singular posture */
 #define FINEST_LOCAL   3
-#define FINEST_TOUCHED 4  /* of trees: kinks of contact forces are not resolved by finer ones */
+#define FINEST_TOUCHED 4  /* of trees: shorter substeps do not resolve kinks of contact forces */
 #define WHOLE          16 /* a step, in sixteenths */
 #define DOUBT_LEVEL    4
 #define CROSSING_LEVEL 2    /* a step of eighth order */
-#define LEAST_CUT      1e-4 /* sixteenths: no substep is cut off shorter */
-#define TURNED         0.01 /* rad in a step about several axes: more asks for sixth order, */
-#define TURNED_FAR     0.06 /* for eighth, */
-#define TURNED_MOST    0.12 /* for substeps of that much at most */
+#define LEAST_CUT      1e-4 /* sixteenths: the shortest substep that ends at a kink */
+#define TURNED         0.01 /* rad in a step about several axes: above it sixth order, */
+#define TURNED_FAR     0.06 /* eighth order, */
+#define TURNED_MOST    0.12 /* and substeps with at most this rotation */
 
 static const gw_tableau *const tableaus[] = {&gw_kutta4, &gw_butcher6, &gw_cooper8};
 
-/* Fehlberg's last stage counts -1/5: a contact that begins to press late in the step would pull. */
+/* Fehlberg's last weight is -1/5: a contact force that begins late in the step would pull. */
 static const gw_tableau *tableau_of(const gw_system *s)
 {
     int level = s->integrator.level;
@@ -110,7 +109,7 @@ static double width_of(const gw_system *s)
     return (double)WHOLE / (1 << (s->local ? level : level < 3 ? 0 : level - 2));
 }
 
-/* Over a singular posture no substep is fine enough. */
+/* At a singular posture shorter substeps do not help, so the level is bounded. */
 static int finest_level(const gw_system *s)
 {
     if (s->local)
@@ -120,7 +119,7 @@ static int finest_level(const gw_system *s)
     return s->margin > REGULAR ? FINEST_LEVEL : MAX_LEVEL;
 }
 
-/* The way since home into s->by, velocities into s->scratch, of stage i of the formula or of
+/* Displacement from home into s->by and velocities into s->scratch, of stage i of the formula or of
  * its end (i = rk->stages), from the stages before. */
 GW_TARGET_CLONES
 static void add_stages(gw_system *s, const gw_tableau *rk, int i, double h)
@@ -147,14 +146,15 @@ static void set_stage_state(gw_system *s, const gw_tableau *rk, int i, double h)
     gw_system_go_to(s, s->scratch);
 }
 
-/* Nothing but the joints and the hand acts on bodies that all move in planes. */
+/* True if all bodies are planar and only joint forces and the hand act on them. */
 static bool acts_in_planes(const gw_system *s)
 {
     return s->all_planar && s->row_count == 0 && !gw_has_springs(s) && !s->is_pushed &&
            !s->moving && !s->is_damped && !s->touched;
 }
 
-/* From home, h on; the wrenches at the step's start (t = 0). */
+/* Integrates from home over h (s), t s into the step; at the step's start (t = 0) keeps the joint
+ * wrenches and sets `constraint`. */
 static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t, double h,
                                  gw_system_work *sum, gw_wrench *constraint)
 {
@@ -192,24 +192,24 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
         gw_grounds_go_to(s, t + h);
 }
 
-#define HIGH_ORDER_LEVEL 4 /* implicit; where it fails, too, explicit substeps may do better */
-#define UNSTIFF_LIMIT    4 /* h C + h^2 K over D of the finest one */
+#define HIGH_ORDER_LEVEL 4 /* implicit level from which explicit substeps may do better */
+#define UNSTIFF_LIMIT    4 /* h C + h^2 K over D of the shortest explicit substep */
 
 /* ---- energy balance of a substep ------------------------------------------------------------ */
 
-/* A substep's balance may be out by this much of the kinetic energy, and by rounding. */
+/* Tolerance of a substep's energy balance, relative to the kinetic energy; rounding is added. */
 #define BALANCE      1e-11
 #define TREE_BALANCE 1e-12 /* without closures */
 #define ROUNDING     1e-14
-#define NOTHING      1e-290 /* J: of motion that has died away, whose squares are no numbers */
+#define NOTHING      1e-290 /* J: below it the motion has decayed to the underflow range */
 
-#define PATIENCE         32    /* steps for which sixth order stays after fourth has failed */
-#define IMPLICIT_BALANCE 1e-10 /* of the kinetic energy, that an implicit substep brings in */
+#define PATIENCE         32    /* steps for which sixth order is kept after fourth has failed */
+#define IMPLICIT_BALANCE 1e-10 /* of the kinetic energy: surplus of an implicit substep */
 
 typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
 
-/* Compares the change of energy since `kinetic` and `potential` with the work done. What is no more
- * than rounding does not ask for finer steps, nor keep them. */
+/* Compares the change of energy since `kinetic` and `potential` with the work done. An error within
+ * rounding counts as VERY_GOOD. */
 static accuracy judge_energy(const gw_system *s, double kinetic, double potential,
                              const gw_system_work *sum)
 {
@@ -225,9 +225,9 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
     return out <= scale ? GOOD : TOO_COARSE;
 }
 
-/* Closes the balance of a substep that cannot be refined further: missing energy is counted as
- * dissipated, surplus energy is taken out of the motion. Either is reported, once more what no
- * motion can pay for. */
+/* Closes the energy balance of a substep that cannot be refined further: missing energy counts as
+ * dissipated, surplus energy is removed from the motion. Both are reported in energy_error, as is
+ * the surplus that could not be removed. */
 static void close_energy_balance(gw_system *s, bool stiff, double kinetic, double potential,
                                  gw_system_work *sum)
 {
@@ -235,7 +235,7 @@ static void close_energy_balance(gw_system *s, bool stiff, double kinetic, doubl
     double lost = come - (s->kinetic - kinetic) - (s->potential - potential);
     sum->energy_error = fabs(lost - sum->dissipated);
     sum->dissipated = fmax(0, lost);
-    if (lost < 0 && s->moving && stiff) /* grounds hold whatever they have to */
+    if (lost < 0 && s->moving && stiff) /* the grounds take up the surplus */
         sum->base -= lost;
     else if (lost < 0)
         sum->energy_error +=
@@ -244,12 +244,12 @@ static void close_energy_balance(gw_system *s, bool stiff, double kinetic, doubl
 
 /* ---- substeps ------------------------------------------------------------------------------- */
 
-#define MOST_CORRECTED 0.1  /* rows move joints by no more, of a substep's largest joint motion */
-#define SURELY_CLOSED  1e-7 /* rad; of the length: so little is not looked at */
-#define LEFT_OPEN      1e-9 /* of the length: rows that are farther off were not closed */
+#define MOST_CORRECTED 0.1  /* of the largest joint motion: correction by projection */
+#define SURELY_CLOSED  1e-7 /* rad; of the length: a smaller correction is always accepted */
+#define LEFT_OPEN      1e-9 /* of the length: bound of the residual after projection */
 
-/* Back onto the closures. False: that took the joints farther than rows can be trusted, or leaves
- * rows open, and by more than `open` (m), what they were off by at the beginning. */
+/* Projects onto the closures. False if the correction is too large for the linearisation, or if the
+ * residual exceeds both its bound and `open` (m), the residual at the substep's start. */
 static bool finish_substep(gw_system *s, double open)
 {
     double most = 0;
@@ -277,7 +277,7 @@ static bool all_finite(const gw_system *s)
     return true;
 }
 
-/* Bristles at the end of a substep, t seconds into the step. */
+/* Bristles at the end of a substep, t s into the step: slip; with `turns` deflections at rest. */
 static void slip_bristles(gw_system *s, bool turns, const gw_forces *forces, double t,
                           gw_system_work *sum)
 {
@@ -286,8 +286,8 @@ static void slip_bristles(gw_system *s, bool turns, const gw_forces *forces, dou
     sum->dissipated += dissipated;
 }
 
-/* Where in a substep from `a` to `b`, with velocities u (of the whole substep), a coordinate passes
- * `level` first, by the cubic through both: 0 to 1, more: not. */
+/* The fraction of a substep at which a coordinate going from `a` to `b`, with rates u_a and u_b per
+ * substep, first passes `level`, by the Hermite cubic; 2: it does not. */
 static double passing_fraction(double a, double u_a, double b, double u_b, double level)
 {
     double low = 0, high = 1, x = 0.5;
@@ -305,21 +305,22 @@ static double passing_fraction(double a, double u_a, double b, double u_b, doubl
     return x;
 }
 
-/* Whether the step is one for implicit substeps after all, by the mobilities of where it is. */
+/* True if the step is stiff by the mobilities of the present configuration. */
 static bool turns_stiff(gw_system *s, double dt)
 {
     gw_system_take_mobilities(s);
     return gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
 }
 
-/* Whether the finest explicit substeps are stable in a step that is stiff for coarse ones. */
+/* True if the shortest explicit substeps are stable in a step that is stiff for longer ones. */
 static bool bears_explicit_steps(gw_system *s, double dt)
 {
     return !gw_system_is_stiff(s, dt / WHOLE, UNSTIFF_LIMIT);
 }
 
-/* The share of a substep of h, from home to where the joints are, after which a coordinate first
- * meets a limit, leaves it, or has the whole damper of it: no formula is accurate over that. */
+/* The fraction of a substep of h, from home to the present joint positions, after which a
+ * coordinate first reaches or leaves a limit or the end of its damper's ramp: there the force has a
+ * kink, which no formula crosses accurately. 2: none. */
 static double first_kink(const gw_system *s, double h)
 {
     double first = 2;
@@ -337,8 +338,8 @@ static double first_kink(const gw_system *s, double h)
     return first;
 }
 
-/* Stiff motors are credited with the work that is missing, up to what they can have done; dampers
- * take what is left over. Returns the surplus (J). */
+/* Missing energy counts as work of stiff motors, up to their largest possible work; the rest as
+ * dissipated. Returns the surplus (J). */
 static double credit_motors(const gw_system *s, double kinetic, double potential,
                             gw_system_work *own)
 {
@@ -349,9 +350,9 @@ static double credit_motors(const gw_system *s, double kinetic, double potential
     return fmax(0, kept - own->hand - own->contact - own->motors - own->base);
 }
 
-/* Over a posture in which no joint moves along a row (a parallelogram in line), accelerations are
- * off by more the nearer to it they are taken: one substep, of eighth order, goes over it with the
- * posture amid the widest gap between its stages that has room in the step. */
+/* At a posture in which no joint moves along a row (a parallelogram linkage in line), accelerations
+ * lose accuracy with decreasing distance from it. One substep of eighth order crosses it, placed so
+ * that the posture is in the middle of a gap between its stages, as wide as the step allows. */
 typedef enum crossing_state {
     NOT_CROSSED,
     TO_BE_PLACED,
@@ -362,23 +363,22 @@ typedef enum crossing_state {
 
 typedef struct crossing {
     crossing_state state;
-    double motion;   /* the least one along a row where the substep that failed ended */
+    double motion;   /* least motion along a row at the end of the substep that failed */
     double from, to; /* sixteenths of the step */
 } crossing;
 
-/* A substep under way: where it began, in sixteenths of the step, how wide it is, and the energies
- * there. */
+/* The present substep: begin and width in sixteenths of the step, and the energies at its begin. */
 typedef struct substep {
     bool stiff;             /* linearly implicit */
-    int tries, good, stuck; /* explicit ones of this step above MAX_LEVEL: all; in a row; and of
-                               this one, those that were not much better than the one before */
+    int tries, good, stuck; /* above MAX_LEVEL: tries in this step; successive good substeps; tries
+                               of this substep that did not improve much on the one before */
     double begin, wide, cut;
-    double kinetic, potential, out; /* there; what the last try was out by */
-    double least;                   /* what the best try was out by, */
-    int best;                       /* and its level; */
-    bool worse, settled;            /* a finer one was worse; the best one is taken again */
+    double kinetic, potential, out; /* energies at the begin; error of the last try */
+    double least;                   /* error of the best try, */
+    int best;                       /* and its level */
+    bool worse, settled;            /* a finer try was worse; the best one is repeated */
     crossing over;
-    gw_kink_search kink; /* where it ends at a kink of a curve or surface */
+    gw_kink_search kink; /* search for its end at a kink of a curve or surface */
 } substep;
 
 static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
@@ -386,7 +386,7 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
     if (!b->stiff)
         return judge_energy(s, b->kinetic, b->potential, own);
     double surplus = credit_motors(s, b->kinetic, b->potential, own);
-    double rounding = 0; /* runs of high order would only make it larger */
+    double rounding = 0; /* only at high order, which amplifies it */
     if (s->integrator.implicit_level >= HIGH_ORDER_LEVEL - 1)
         rounding =
             ROUNDING * (fabs(s->potential) + fabs(b->potential)) + gw_system_energy_rounding(s);
@@ -402,14 +402,13 @@ static double energy_imbalance(const gw_system *s, const substep *b, const gw_sy
     return (s->kinetic - b->kinetic) + (s->potential - b->potential) - come;
 }
 
-/* Over a posture in which no joint moves along a row, accelerations are wrong by more the nearer to
- * it they are taken: wide substeps get across, and finer ones end up beside it. There, once a finer
- * one was worse, the best of those tried is taken that is good enough to be reported. */
+/* At a posture in which no joint moves along a row, accelerations lose accuracy with decreasing
+ * distance from it: long substeps cross it, shorter ones end near it. There, once a finer try was
+ * worse, the best try is taken if its error is small enough to be reported. */
 #define NEAR_SINGULAR 1e-3
 #define CROSSES       0.1 /* of the least motion before and after: there is such a posture between */
 
-/* The least motion along a row about t seconds on from home; 0 where a row has none at all, and is
- * none any more. */
+/* The least motion along a row t s after home at constant velocity; 0 if a row became inactive. */
 static double least_motion_after(gw_system *s, double t, int rows)
 {
     for (int i = 0; i < s->dof; i++)
@@ -420,9 +419,9 @@ static double least_motion_after(gw_system *s, double t, int rows)
     return s->active_rows < rows ? 0 : gw_closures_least_motion(s);
 }
 
-/* The least motion along a row is as the square of the way to the posture: where it is next to
- * nothing between home and the end of the substep that failed, the crossing is placed. Ends at
- * home. */
+/* The least motion along a row is proportional to the square of the distance to the posture: if it
+ * is near 0 between home and the end of the substep that failed, the crossing substep is placed
+ * there. Returns to home. */
 static void place_crossing(gw_system *s, substep *b, double t, double dt)
 {
     static const double gaps[][2] = {/* between stages of Cooper's formula */
@@ -448,7 +447,7 @@ static void place_crossing(gw_system *s, substep *b, double t, double dt)
     over->state = farthest > LEAST_CUT ? PLACED : CROSSED;
 }
 
-/* The next substep ends where the one over the posture begins, or is that. */
+/* Ends the next substep where the crossing substep begins, or makes it the crossing substep. */
 static void end_before_crossing(gw_system *s, substep *b)
 {
     if (b->over.state != PLACED)
@@ -472,14 +471,14 @@ static bool is_converging(gw_system *s, substep *b, double out)
            gw_closures_least_motion(s) < NEAR_SINGULAR;
 }
 
-/* Whether its substeps are finer than a step may begin with. */
+/* True if the level is above those with which a step may begin. */
 static bool is_fine(const gw_system_integrator *at, bool stiff)
 {
     return stiff ? at->implicit_level > GW_MAX_IMPLICIT_LEVEL : at->level > MAX_LEVEL;
 }
 
-/* Whether a substep that was too coarse can be repeated: up to the first kink that it met, or one
- * level higher. */
+/* True if a substep that was too coarse can be repeated: up to its first kink (`kink`: fraction),
+ * or one level higher. */
 static bool refine_substep(gw_system *s, substep *b, double kink, double out)
 {
     gw_system_integrator *at = &s->integrator;
@@ -498,7 +497,7 @@ static bool refine_substep(gw_system *s, substep *b, double kink, double out)
         }
     }
     if (!b->stiff && kink > 1 && b->cut == WHOLE && is_converging(s, b, out)) {
-        b->settled = at->level != b->best; /* again, as it was */
+        b->settled = at->level != b->best; /* repeat the best try */
         at->level = b->best;
         return b->settled;
     }
@@ -520,7 +519,7 @@ static bool refine_substep(gw_system *s, substep *b, double kink, double out)
     return at->level < finest_level(s) && ++at->level;
 }
 
-/* Fine substeps are tried wider again as soon as they are accurate, and now and then. */
+/* Above the regular levels: back to longer substeps after a VERY_GOOD one or several good ones. */
 #define GOOD_ENOUGH 4
 
 static void widen_substep(gw_system *s, substep *b, accuracy last)
@@ -540,7 +539,7 @@ static void widen_substep(gw_system *s, substep *b, accuracy last)
         *level -= 1, b->good = 0;
 }
 
-/* Where the step's end was more accurate than asked, the next step begins one level lower. */
+/* The next step begins one level lower if the last substep was more accurate than required. */
 static void coarsen_step(gw_system *s, bool stiff, accuracy last)
 {
     gw_system_integrator *at = &s->integrator;
@@ -555,16 +554,17 @@ static void coarsen_step(gw_system *s, bool stiff, accuracy last)
 }
 
 /*
- * Over a posture where rows become dependent (a parallelogram in line), accelerations a little off
- * the rows are as good as arbitrary, and no formula gets across. There the substep coasts: with the
- * acceleration of where it begins, by the rows that are independent for sure, and back onto those;
- * the motion is scaled until its energy balance closes. Where that is out by more than coasting can
- * be, the system stops there. Grounds that move do what work is missing instead.
+ * At a posture where rows become dependent (a parallelogram linkage in line), accelerations
+ * slightly off the rows are arbitrary, and no formula crosses it. There the substep coasts: it uses
+ * the acceleration at its begin, with only the rows that are clearly independent, then projects
+ * onto those rows and scales the velocities to close the energy balance. If the imbalance is too
+ * large for coasting, the system stops there. With moving grounds the grounds do the missing work
+ * instead.
  */
-#define KINK_BALANCE   1e-6 /* of the kinetic energy: what a kink of a limit puts it out by */
-#define COAST_BALANCE  1e-2 /* of it: what coasting may be out by */
+#define KINK_BALANCE   1e-6 /* of the kinetic energy: energy error caused by the kink of a limit */
+#define COAST_BALANCE  1e-2 /* of it: largest energy error of coasting */
 #define CLOSING_STEPS  8
-#define COAST_RESIDUAL 1e-6 /* of the length: how far it may leave rows open */
+#define COAST_RESIDUAL 1e-6 /* of the length: largest residual after coasting */
 
 static bool coast_over(gw_system *s, const gw_forces *forces, double t, double h, const substep *b,
                        gw_system_work *sum)
@@ -597,8 +597,9 @@ static bool coast_over(gw_system *s, const gw_forces *forces, double t, double h
     return true;
 }
 
-/* Back where the substep began, with no more motion than momentum asks for, and loops closed that
- * coasting left open: from rest no substep moves far enough to be trusted with that. */
+/* Returns to the substep's begin with the motion that the momentum requires only, and closes loops
+ * that coasting left open: substeps from rest move too little for finish_substep() to accept their
+ * correction. */
 static void stop_there(gw_system *s, const substep *b, double t, gw_system_work *sum)
 {
     return_to(s, s->home, t);
@@ -612,7 +613,7 @@ static void stop_there(gw_system *s, const substep *b, double t, gw_system_work 
     *sum = (gw_system_work){.dissipated = lost, .energy_error = fabs(lost)};
 }
 
-/* A substep that no formula takes. */
+/* A substep over a singular posture that no formula crosses. */
 static void pass_singular_posture(gw_system *s, const gw_forces *forces, double t, double h,
                                   const substep *b, gw_system_work *own)
 {
@@ -625,15 +626,15 @@ static void pass_singular_posture(gw_system *s, const gw_forces *forces, double 
     gw_system_update(s);
 }
 
-/* An implicit substep that no width makes right, and that ends with loops open, or with more motion
- * than bodies as long as the system have that go as far as that in it: it is noise. */
+/* True for an implicit substep that diverged: it leaves loops open, or its kinetic energy exceeds
+ * that of the whole mass moving by the system's length in h. */
 static bool runs_away(const gw_system *s, double h)
 {
     return !(s->kinetic < 0.5 * s->total_mass * s->length * s->length / (h * h)) ||
            !(gw_closures_residual(s) <= COAST_RESIDUAL * s->length);
 }
 
-/* An explicit substep at the finest level that brings in many times what there was. */
+/* True if the energy error of a substep at the finest level is many times the energy involved. */
 static bool is_unpayable(const gw_system *s, const substep *b, const gw_system_work *own)
 {
     double there = b->kinetic + fabs(b->potential) + fabs(own->hand + own->contact + own->motors);
@@ -641,11 +642,10 @@ static bool is_unpayable(const gw_system *s, const substep *b, const gw_system_w
     return isfinite(out) && out > 10 * there + 1e-9;
 }
 
-/* Substeps may be out by BALANCE each, and by no more than that in any number of them: the motion
- * pays what has come together. */
-#define PAID_FROM 2e-9 /* of the largest kinetic energy of the last seconds */
-#define PAID_TO   1e-7 /* of the present one: more waits until there is more motion */
-#define FADING    1e-4 /* of that largest one, a substep */
+/* Each substep may have an error up to BALANCE; their sum is removed from the motion. */
+#define PAID_FROM 2e-9 /* of the largest recent kinetic energy: smaller sums wait */
+#define PAID_TO   1e-7 /* of the present kinetic energy: larger sums wait for more motion */
+#define FADING    1e-4 /* decay of the largest kinetic energy per substep */
 
 static void pay_back(gw_system *s, double out)
 {
@@ -659,8 +659,8 @@ static void pay_back(gw_system *s, double out)
 typedef enum outcome { FAILED, DONE, TURNED_STIFF } outcome;
 
 /*
- * How far a ball or a free joint turns tells of errors that energy does not show: a spinning top
- * keeps its energy at fourth order and yet precesses at another rate.
+ * The rotation of ball and free joints indicates errors that the energy balance does not: at fourth
+ * order a spinning top keeps its energy but precesses at a wrong rate.
  */
 static int least_level(const gw_system *s, double dt)
 {
@@ -695,7 +695,7 @@ static void begin_substep(gw_system *s, const gw_forces *forces, double dt, subs
     keep_home(s);
 }
 
-/* Back to where the substep began. */
+/* Returns to the substep's begin. */
 static void go_home(gw_system *s, const substep *b, double dt)
 {
     return_to(s, s->home, dt * b->begin / WHOLE);
@@ -704,8 +704,8 @@ static void go_home(gw_system *s, const substep *b, double dt)
 
 typedef enum repetition { TAKEN, REPEATED, REPEATED_STIFF } repetition;
 
-/* A substep was too coarse. Where explicit ones have to be as fine as DOUBT_LEVEL, and where the
- * finest are not enough, looks again whether they are wanted, with inertias as they are now. */
+/* Handles a substep that was too coarse. When explicit substeps reach DOUBT_LEVEL, or the finest
+ * are not enough, stiffness is evaluated again with the present inertias. */
 static repetition repeat_substep(gw_system *s, substep *b, double dt, const gw_system_work *own,
                                  bool *doubted)
 {
@@ -731,7 +731,7 @@ static repetition repeat_substep(gw_system *s, substep *b, double dt, const gw_s
     return REPEATED;
 }
 
-/* Whether it ends earlier: where a coordinate that slid comes to rest. */
+/* True if the substep is to be repeated, to end where a sliding coordinate comes to rest. */
 static bool cut_at_rest(gw_system *s, substep *b, double dt)
 {
     double rest = b->cut == WHOLE ? gw_system_first_rest(s) : 2;
@@ -742,14 +742,14 @@ static bool cut_at_rest(gw_system *s, substep *b, double dt)
     return true;
 }
 
-/* Over the kink where it ended, or where it begins. */
+/* Crosses the kink at the substep's end (or begin). */
 static void cross_kink(gw_system *s, substep *b, double t, double dt, gw_system_work *own)
 {
     pay_back(s, gw_kinks_cross(s, &b->kink, t, dt, own));
     b->kink = (gw_kink_search){.met = INFINITY};
 }
 
-/* Whether it is made again, up to where a point meets a kink; or none, where it begins at one. */
+/* True if the substep is to be repeated, up to a kink of a shape; one at its begin is crossed. */
 static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum)
 {
     gw_system_work own = {0};
@@ -762,7 +762,8 @@ static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum
     return true;
 }
 
-/* The substep is taken; what its energy balance is out by is told, and paid as far as it can be. */
+/* Accepts the substep, corrects the error of its energy balance as far as possible, and reports
+ * it. */
 static void take_substep(gw_system *s, const gw_forces *forces, double dt, const substep *b,
                          accuracy last, bool closed, gw_system_work *own)
 {
@@ -781,8 +782,7 @@ static void take_substep(gw_system *s, const gw_forces *forces, double dt, const
         pay_back(s, energy_imbalance(s, b, own));
 }
 
-/* A step starts at the level at which the last one ended, and repeats a substep where its energy
- * balance is out. */
+/* Starts at the level at which the last step ended; repeats substeps whose energy balance fails. */
 static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, double dt,
                              gw_system_work *sum, gw_wrench *constraint)
 {
