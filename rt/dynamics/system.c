@@ -1,6 +1,6 @@
 /*
- * Systems of bodies: making one, the system as a model, and what it tells. Making takes memory; the
- * rest is RT safe.
+ * Systems of bodies: creation, the system as a model, and queries. Creation allocates; all else is
+ * RT safe.
  */
 #include "rt/dynamics/system.h"
 
@@ -15,7 +15,7 @@
 #include "rt/dynamics/system_step.h"
 
 #define ASSEMBLE_STEPS 100  /* of the projection, at creation */
-#define HELD           1e-9 /* of the length: closures are met at creation */
+#define HELD           1e-9 /* of the length: largest residual of closures at creation */
 
 /* ---- the state as a model ------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ static void keep_state(gw_system *s, gw_system_state *m)
     s->implicit_stamp = 0;
 }
 
-/* The same where energies have changed. */
+/* The same, with the energies computed again. */
 static void take_state(gw_system *s, gw_system_state *m)
 {
     gw_system_energy(s, &s->kinetic, &s->potential);
@@ -74,7 +74,7 @@ static gw_system *system_of(const gw_model *model)
     return s;
 }
 
-/* The same where only places and velocities are asked for: factors may be implicit ones. */
+/* The same for queries of poses and velocities only: the factors may be implicit ones. */
 static gw_system *placed_system_of(const gw_model *model)
 {
     const gw_system_state *m = (const gw_system_state *)model;
@@ -102,9 +102,9 @@ static void model_held(const gw_model *model, gw_pose *world_from_held, gw_twist
     gw_system_held_frame(system_of(model), world_from_held, twist);
 }
 
-/* Columns of what the rows allow, J Q with Q = 1 - D^-1 A^T (A D^-1 A^T)^+ A: a motion of the
- * held frame that no generalised velocity gives is orthogonal to them. Six answers of the system,
- * Q^T j = j + A^T lambda for each row j of J, into `answers` where that is not NULL. */
+/* The columns of J Q with the projection Q = 1 - D^-1 A^T (A D^-1 A^T)^+ A onto the motions that
+ * the rows A allow, row by row: Q^T j = j + A^T lambda for each row j of J. D^-1 Q^T j goes into
+ * `answers` if not NULL. */
 static void project_columns(gw_system *s, double (*columns)[6], double *answers)
 {
     for (int l = 0; l < 6; l++) {
@@ -118,7 +118,7 @@ static void project_columns(gw_system *s, double (*columns)[6], double *answers)
             memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
         }
         gw_closures_push_multipliers(s);
-        /* J_c^T of what the multipliers push, from the tips to the roots */
+        /* J_c^T of the multipliers' wrenches, from the leaves to the roots */
         for (int i = s->body_count - 1; i >= 0; i--) {
             gw_system_body *k = &s->bodies[i];
             for (int j = 0; j < k->dof; j++)
@@ -133,14 +133,14 @@ static void project_columns(gw_system *s, double (*columns)[6], double *answers)
     }
 }
 
-/* The accelerations that the rows' own bias asks for: (1 - Q) v-dot. */
+/* The accelerations due to the rows' bias: (1 - Q) v-dot. */
 static void answer_bias(gw_system *s)
 {
     gw_closures_set_bias(s);
     gw_closures_apply_inverse(s);
 }
 
-/* Columns of the motion of a point `at` that goes with a body, by the path to the root. */
+/* Columns of the Jacobian of a point `at` fixed to a body, by the path to the root. */
 static void tree_columns(gw_system *s, int body, gw_vec3 at, double (*columns)[6])
 {
     gw_planar_expand(s);
@@ -156,7 +156,7 @@ static void tree_columns(gw_system *s, int body, gw_vec3 at, double (*columns)[6
     }
 }
 
-/* Columns of what rows of positions allow, where there are others. */
+/* Columns with position rows only, if there are velocity rows; else false. */
 static bool positional_of(gw_system *s, int body, const gw_pose *body_from_held,
                           double (*columns)[6])
 {
@@ -205,7 +205,8 @@ static void jacobian_of(gw_system *s, int slot, int body, const gw_pose *body_fr
     memcpy(drift, x->drift, sizeof x->drift);
 }
 
-/* Where D^-1 P w is kept, or to be kept, if w is a row of a Jacobian of this state; else NULL. */
+/* The cache entry for D^-1 P w if w is a row of a Jacobian of this state (`kept`: it is filled);
+ * else NULL. */
 static double *answer_to(gw_system *s, const double *force, bool *kept)
 {
     for (int slot = 0; slot < 2; slot++) {
@@ -251,8 +252,8 @@ static void model_apply_inverse(const gw_model *model, const double *force, doub
         memcpy(acceleration, answer, bytes);
 }
 
-/* Rows of one problem ask one after the other: the implicit factors stay until something else is
- * asked of the system. */
+/* Successive calls for the rows of one problem share the implicit factors, which are kept until
+ * another function needs the system. */
 static void model_apply_inverse_over(const gw_model *model, double h, bool explicit,
                                      const double *force, double *acceleration)
 {
@@ -268,7 +269,7 @@ static void model_apply_inverse_over(const gw_model *model, double h, bool expli
             return;
         }
         gw_system_factor_implicitly(s, h);
-        s->stamp = 0; /* whoever asks for anything else has it worked out anew */
+        s->stamp = 0; /* any other function updates the system again */
         s->implicit_stamp = m->stamp;
         s->implicit_over = h;
     }
@@ -374,8 +375,8 @@ static bool is_motor(const gw_motor *m)
     return m->torque != 0 || m->stiffness != 0 || m->damping != 0;
 }
 
-/* Limits and friction are springs as stiff as the step bears in three postures: as given, and,
- * where no closure forbids it, with all limited coordinates at their lower and upper ends. */
+/* Springs of limits and friction are tuned for the largest mobility in three postures: the initial
+ * one and, without closures, all limited coordinates at their lower and at their upper ends. */
 static void set_limit_springs(gw_system *s)
 {
     gw_system_take_mobilities(s);
@@ -405,7 +406,7 @@ static void set_limit_springs(gw_system *s)
     gw_system_update(s);
 }
 
-/* ---- what a system tells -------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------- */
 
 gw_model *gw_system_model(gw_system *s)
 {
@@ -433,7 +434,7 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
         return;
     gw_system_update_all(s);
     const gw_local_model *local = s->local;
-    gw_system_set_local_model(s, NULL); /* whose D is not of where it is */
+    gw_system_set_local_model(s, NULL); /* its D is not that of the present configuration */
     k->mobility[coordinate] = gw_system_mobility_at(s, index, coordinate);
     gw_system_set_local_model(s, local);
     k->joint.limit_mobility[coordinate] = k->mobility[coordinate];
@@ -441,7 +442,7 @@ void gw_system_set_motor(gw_system *s, int index, int coordinate, const gw_motor
     s->start[index].limit_mobility[coordinate] = k->mobility[coordinate];
 }
 
-/* ---- making --------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static bool is_identity(const gw_pose *x)
 {
@@ -453,7 +454,7 @@ static gw_sym3 lower_of(const gw_mat3 *m)
     return (gw_sym3){m->m[0][0], m->m[1][0], m->m[1][1], m->m[2][0], m->m[2][1], m->m[2][2]};
 }
 
-/* About any axis through the centre of mass, at least (kg m^2). */
+/* A lower bound of the moments of inertia about the centre of mass (kg m^2). */
 static double least_inertia(const gw_mass *m)
 {
     double norm2 = 0;
@@ -464,7 +465,7 @@ static double least_inertia(const gw_mass *m)
     return isfinite(norm2) && norm2 > 0 ? 1 / sqrt(norm2) : 0;
 }
 
-/* No motion of the body loses more of its energy a second by its own damping (1/s). */
+/* Upper bound of the rate at which the body's damping decays a velocity (1/s). */
 static double damping_rate(const gw_system_body_def *def, double least)
 {
     const gw_mass *m = &def->mass;
@@ -500,7 +501,7 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
     for (int j = 0; j < k->dof; j++) {
         bool ball = def->joint == GW_MOBILIZER_SPHERICAL;
         assert(!ball || def->friction[j] == def->friction[0]);
-        /* limits of a ball are not of its coordinates, and no forces of the joint */
+        /* limits of a ball joint are not joint forces: they bound angles, not coordinates */
         assert(j < at ||
                ((ball || (def->stiffness[j] == 0 && def->friction[j] == 0 && !def->limited[j])) &&
                 def->motor[j].stiffness == 0));
@@ -517,7 +518,7 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
             : gw_quat_exp(gw_v3(def->position[at], def->position[at + 1], def->position[at + 2]));
 }
 
-/* Some of the system's one array of numbers. */
+/* Takes `count` entries of the array of doubles. */
 static double *part_of(double **free_numbers, size_t count)
 {
     double *part = *free_numbers;
@@ -638,7 +639,7 @@ static void view_energy(const gw_model *view, double *kinetic, double *potential
     model_energy(viewed_model(view), kinetic, potential);
 }
 
-/* The system's own model steps. */
+/* Nothing: only the system's own model steps. */
 static void view_step(gw_model *view, const gw_forces *forces, double dt, gw_step *step)
 {
     (void)view, (void)forces, (void)dt;
@@ -702,7 +703,7 @@ gw_model *gw_system_second_hold(gw_system *s, int index, const gw_pose *body_fro
     return &s->view.model;
 }
 
-/* ---- making --------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static void init_model(gw_system *s)
 {
@@ -758,7 +759,7 @@ static bool check_closure(const gw_system_def *def, int index, gw_error *error)
     return false;
 }
 
-/* Names the closure that is farthest open. */
+/* Error that names the closure with the largest residual. */
 static void refuse_open(const gw_system *s, double left, gw_error *error)
 {
     char where[16];

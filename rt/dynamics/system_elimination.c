@@ -2,18 +2,18 @@
  * The Delassus operator of a system's closures, J D^-1 J^T, in blocks of one closure each, and its
  * factors. gw_closures_init() allocates memory; all else is RT safe.
  *
- * D^-1 = sum over joints of (what a row's wrench pulls there)^2: with p the wrench at a body, from
- * the row's bodies towards the root,
+ * The operator is a sum over joints k. With p the wrench of a row at a body, passed from the row's
+ * bodies towards the root,
  *
  *   x_k = L_k^-1 S_k^T p,   p_parent = X^T (p - U_k L_k^-T x_k)
  *   K_ij = sum over k of x_ki . x_kj
  *
- * so two closures share a block where their paths to the root share a joint. Blocks are eliminated
- * in an order of least fill (minimum degree), each by Cholesky with the row that has the largest
- * share of its K_ii left first, of equal ones not the row that joints hardly move; rows of which
- * nothing is left beside those before them are out, and those that no joint feels (of a planar loop
- * three of five) do not come in. Where a row has so little left that the order of the blocks would
- * cost digits, the whole operator is factored as a dense one, with pivots among all rows.
+ * so two closures have an off-diagonal block where their paths to the root share a joint. Blocks
+ * are eliminated in minimum-degree order, each by Cholesky with pivoting by the largest remainder
+ * relative to K_ii, with preference for rows with a larger remainder; rows without remainder are
+ * dependent and left out, and rows without effect on joints (three of five in a planar loop) are
+ * not included. Where a pivot is so small that the order of the blocks would lose accuracy, the
+ * whole operator is factored as a dense matrix with pivoting among all rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,15 +21,15 @@
 
 #include "rt/dynamics/system_private.h"
 
-/* A row of which less of its share is left than this follows from others, while offsets keep rows
- * from following exactly. */
+/* Smallest relative pivot of an independent row while offsets keep dependent rows from being
+ * exactly dependent. */
 #define SAME_APART    1e-3
-#define FIRMER        1e-4  /* of a row's rest: one with less waits, where both have as much left */
-#define SURE          1e-6  /* of it: less asks for pivots among all rows */
-#define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: less is rounding where no row is moved */
-#define DENSE_MOST    600   /* rows of which a dense operator is kept */
+#define FIRMER        1e-4  /* of the best row's remainder: less halves a row's priority as pivot */
+#define SURE          1e-6  /* relative pivot below which the dense operator is factored */
+#define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: K_ii below it is rounding */
+#define DENSE_MOST    600   /* largest number of rows for the dense operator */
 
-/* ---- making --------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 /* The path of a block, children first. Returns its length; `path` may be NULL. */
 static int find_path(const gw_system *s, gw_closure_block *block, gw_path_body *path)
@@ -116,7 +116,7 @@ static void join_blocks(const gw_system *s, char *joined)
         }
 }
 
-/* Rows of the blocks that block i is joined to and that have no turn yet. */
+/* Number of rows of the blocks joined to block i that are not yet in the order. */
 static int degree_of(const gw_system *s, const char *joined, int i)
 {
     int degree = 0;
@@ -125,7 +125,8 @@ static int degree_of(const gw_system *s, const char *joined, int i)
     return degree;
 }
 
-/* Turns by minimum degree; `joined` gains what fills in. `degree`: scratch, one a block. */
+/* Order of elimination by minimum degree; fill-in is added to `joined`. `degree`: scratch, one
+ * entry per block. */
 static void choose_turns(gw_system *s, char *joined, int *degree)
 {
     int n = s->block_count;
@@ -152,7 +153,7 @@ static void choose_turns(gw_system *s, char *joined, int *degree)
     }
 }
 
-/* Where the blocks of the factors lie. Returns the numbers that they take. */
+/* Assigns the positions of the factors' blocks. Returns their total size. */
 static size_t lay_blocks(gw_system *s, const char *joined)
 {
     int n = s->block_count, count = 0;
@@ -174,7 +175,7 @@ static size_t lay_blocks(gw_system *s, const char *joined)
     return at;
 }
 
-/* Of every body, the blocks whose paths go through it, by their turns. */
+/* Lists for every body the blocks whose paths contain it, in the order of elimination. */
 static void list_blocks_through(gw_system *s)
 {
     int count = 0;
@@ -255,8 +256,8 @@ void gw_closures_free(gw_system *s)
 
 /* ---- the operator --------------------------------------------------------------------------- */
 
-/* x_k of a row at a joint, from what pulls at its body; on to the parent, if there is one. What
- * pulls has three components where the body moves in a plane. */
+/* x_k of a row at a joint, from the wrench `pull` at its body, which is passed on to the parent, if
+ * any. Wrenches of planar bodies have three components. */
 static void pull_joint(const gw_system_body *k, const double pull[6], double *x,
                        const gw_system_body *p, double *parent)
 {
@@ -306,7 +307,7 @@ static void pull_joint(const gw_system_body *k, const double pull[6], double *x,
     gw_planar_add_shifted(flat, gw_dot(plane->x, k->r), gw_dot(plane->y, k->r), parent);
 }
 
-/* The pull of a row at one of its bodies. */
+/* The wrench of a row at one of its bodies. */
 static void start_pull(const gw_system_body *k, double scale, const double on[6],
                        const double flat[3], double pull[6])
 {
@@ -359,7 +360,7 @@ static void pull_rows(gw_system *s, gw_closure_block *block)
     }
 }
 
-/* Leaves rows of more than `least` in the block, in front; s->live says which they are. */
+/* Keeps the rows of the block with K_ii > `least`, compacted to the front and listed in s->live. */
 static void keep_live_rows(gw_system *s, gw_closure_block *block, double least)
 {
     int *live = s->live + block->first, *kept = s->pivots + block->first, before = block->active;
@@ -413,7 +414,7 @@ static void add_squares(const gw_system *s, const gw_closure_block *c, const gw_
         }
 }
 
-/* All blocks, joint by joint; springs' rows have 1 added. */
+/* Assembles all blocks, joint by joint; 1 is added on the diagonal of spring rows. */
 static void assemble_blocks(gw_system *s)
 {
     memset(s->delassus, 0, s->block_numbers * sizeof *s->delassus);
@@ -440,14 +441,14 @@ static void assemble_blocks(gw_system *s)
             s->delassus[s->blocks[i].diagonal + r * (s->blocks[i].rows + 1)] += 1;
 }
 
-/* Largest remainder of a row beside others that still follows from them. */
+/* Largest relative remainder of a dependent row. */
 static double same_row(const gw_system *s)
 {
     return s->is_offset ? SAME_APART : s->same_row;
 }
 
-/* Pivoted Cholesky of a block on the diagonal. False where a row has more left than nothing, but
- * too little to be sure of. */
+/* Pivoted Cholesky factorisation of a diagonal block. False where a pivot is too small to be
+ * accurate and a dense factorisation is possible. */
 static bool factor_diagonal(gw_system *s, gw_closure_block *k)
 {
     const double *block = s->delassus + k->diagonal, *share = s->share + k->first;
@@ -491,7 +492,8 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
     return true;
 }
 
-/* L of the blocks below a block on the diagonal, and what they take from those after it. */
+/* L of the blocks below a diagonal block, and the update of the blocks after it (Schur
+ * complement). */
 static void eliminate_block(gw_system *s, const gw_closure_block *k)
 {
     const double *diagonal = s->factor + k->diagonal;
@@ -548,7 +550,7 @@ static void assemble_dense(gw_system *s)
             s->dense_rows[m++] = s->blocks[i].first + r;
     s->dense_count = m;
     memset(s->dense, 0, (size_t)(m * m) * sizeof *s->dense);
-    /* where a block's rows are among the active ones */
+    /* index of each row among the active ones */
     int *at = s->dense_order;
     for (int i = 0; i < m; i++)
         at[s->dense_rows[i]] = i;
@@ -568,7 +570,7 @@ static void assemble_dense(gw_system *s)
     }
 }
 
-/* With the row that has most left first, among all. */
+/* Cholesky factorisation with pivoting by the largest relative remainder among all rows. */
 static void factor_dense(gw_system *s)
 {
     assemble_dense(s);
@@ -632,7 +634,7 @@ static void solve_dense(gw_system *s)
 
 /* ---- factors and solution ------------------------------------------------------------------- */
 
-/* By how much bodies without joints would move along a row. */
+/* K_ii of a row if its bodies had no joints (translation only). */
 static double loose_motion(const gw_system *s, const gw_closure_block *k)
 {
     return (k->a >= 0 ? 1 / s->bodies[k->a].def.mass.mass : 0) +
@@ -650,9 +652,9 @@ double gw_closures_least_motion(const gw_system *s)
     return least;
 }
 
-/* Largest motion of a block's row that still counts as moved by no joint. Over a
- * singular posture that is a share of what its bodies would be moved by without joints: beside
- * closures of lighter bodies rows of heavy ones stay rows. */
+/* Largest K_ii of a block's row that counts as without effect on joints. At a singular posture it
+ * is relative to the motion of the row's bodies without joints, so that rows of heavy bodies are
+ * kept beside closures of lighter ones. */
 static double no_row(const gw_system *s, const gw_closure_block *k, double most)
 {
     double rounding = NO_ROW_AT_ALL / s->total_mass;
@@ -663,7 +665,7 @@ static double no_row(const gw_system *s, const gw_closure_block *k, double most)
     return fmax(fmax(GW_NO_ROW * most, rounding), s->no_row * fmin(loose_motion(s, k), most));
 }
 
-/* x_k and K_ii of the rows that are asked for; those that no joint feels are left out. */
+/* x_k and K_ii of the rows requested, without those that have no effect on joints. */
 static void pull_all_rows(gw_system *s, gw_active_rows which)
 {
     double most = 0;
@@ -698,7 +700,7 @@ void gw_closures_factor(gw_system *s, gw_active_rows which)
     pull_all_rows(s, which);
     if (s->active_rows == 0)
         return;
-    /* of rows that follow from others it stays so */
+    /* it stays 0 for dependent rows */
     memset(s->solution, 0, (size_t)(s->solution - s->right) * sizeof *s->solution);
     assemble_blocks(s);
     for (int turn = 0; turn < s->block_count; turn++) {
@@ -714,7 +716,8 @@ void gw_closures_factor(gw_system *s, gw_active_rows which)
     }
 }
 
-/* Of the sparse factors: z, of active rows in each block, in and out. */
+/* Solution by the sparse factors: right-hand sides z (overwritten), solution x, both per active row
+ * of each block. */
 static void solve_blocks(const gw_system *s, double *z, double *x)
 {
     for (int turn = 0; turn < s->block_count; turn++) {

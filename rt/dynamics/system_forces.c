@@ -1,6 +1,6 @@
 /*
- * Forces in a system: weight, damping, joint forces, and what comes from outside; and the
- * accelerations that follow. RT safe.
+ * Forces in a system (weight, damping, joint forces, external forces) and the resulting
+ * accelerations. RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -8,17 +8,17 @@
 
 #include "rt/dynamics/system_private.h"
 
-/* A part of an implicit step in which motors look for their states, at most; from the second half
- * on none becomes linear again. */
+/* Iterations for the motors' states in an implicit Euler step; in the second half no motor becomes
+ * linear again. */
 #define MOTOR_ITERATIONS 8
 
-/* Damping of springs that ring, of h k. */
+/* Damping of oscillating springs, relative to h k. */
 #define RINGING 0.02
 
-/* Of the mobility that a coordinate has without closures: with less left, they lock it. */
+/* Of a coordinate's mobility without closures: with less, it counts as locked by closures. */
 #define LOCKED 1e-9
 
-/* Of the sum of motors' work: its rounding. */
+/* Rounding of the motors' work, relative to the sum of its terms. */
 #define MOTOR_ROUNDING 1e-12
 
 /* ---- joint forces --------------------------------------------------------------------------- */
@@ -43,13 +43,12 @@ static gw_joint_law law_of(const gw_system *s, const gw_system_body *k, int j)
 
 /* ---- balls ---------------------------------------------------------------------------------- *
  *
- * A spring pulls along e = log(R R_rest^-1), the rotation vector from its rest, in F's axes as the
- * angular velocity w: with e' = J_l(e)^-1 w,
+ * Spring torque for e = log(R R_rest^-1), the rotation vector from the rest orientation, in F's
+ * axes like the angular velocity w: with e' = J_l(e)^-1 w,
  *
  *   U = 1/2 e . K e,   torque = -J_l(e)^-T K e      J_l(e)^-T = J_l(-e)^-1
  *
- * Friction has one bristle, from the root's orientation.
- */
+ * Friction has one bristle, whose deflection is the rotation vector from its root. */
 
 static bool is_ball(const gw_system_body *k)
 {
@@ -71,7 +70,7 @@ static gw_vec3 spring_torque(const gw_system_body *k, double *energy)
     return gw_neg(gw_so3_left_jacobian_inverse(gw_neg(e), pull));
 }
 
-/* Its bristle is as stiff as the step bears about the lightest of its axes. */
+/* The bristle's stiffness is limited by the axis with the least inertia. */
 static gw_joint_law ball_law(const gw_system *s, const gw_system_body *k)
 {
     int softest = 0;
@@ -81,7 +80,7 @@ static gw_joint_law ball_law(const gw_system *s, const gw_system_body *k)
     return law_of(s, k, softest);
 }
 
-/* Of springs, dampers and friction; adds the dissipated power. */
+/* Torque of springs, dampers and friction; adds the dissipated power. */
 static gw_vec3 ball_torque(const gw_system *s, const gw_system_body *k, double *dissipated)
 {
     const double *d = k->def.damping, *u = k->joint.u;
@@ -106,7 +105,7 @@ static double ball_energy(const gw_system *s, const gw_system_body *k)
     return energy + gw_ball_friction_energy(&law, turn_from(k, k->joint.bristle_root));
 }
 
-/* The root from which the ball is deflected by `deflection`. */
+/* Sets the bristle's root so that its deflection is `deflection`. */
 static void set_deflection(gw_system_body *k, gw_vec3 deflection)
 {
     gw_quat back = gw_quat_conj(gw_quat_exp(deflection));
@@ -128,7 +127,7 @@ static double ball_slip(const gw_system *s, gw_system_body *k)
     return dissipated;
 }
 
-/* C and K of a coordinate: nearly those of the ball, whose axes they couple a little. */
+/* Diagonal entries of C and K of a ball joint; the small coupling between its axes is neglected. */
 static void ball_slopes(const gw_system *s, const gw_system_body *k, int j, double *damping,
                         double *stiffness)
 {
@@ -150,8 +149,8 @@ static void ball_slopes(const gw_system *s, const gw_system_body *k, int j, doub
 
 /* ---- all joints ----------------------------------------------------------------------------- */
 
-/* Into s->joint_force: by damping, springs, motors, friction and limits where the joints are; adds
- * their powers. */
+/* Joint forces into s->joint_force: damping, springs, motors, friction and limits; adds their
+ * powers. */
 static void joint_forces(gw_system *s, gw_system_work *power)
 {
     if (s->is_free && !s->is_damped) {
@@ -242,7 +241,7 @@ void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
     }
 }
 
-/* ---- from outside --------------------------------------------------------------------------- */
+/* ---- external forces ----------------------------------------------------------------------- */
 
 void gw_system_held_frame(const gw_system *s, gw_pose *pose, gw_twist *twist)
 {
@@ -358,7 +357,8 @@ static void load_in_plane(gw_system *s, int index)
         f[l] += spring[l];
 }
 
-/* Forces on bodies and joints besides closures, less the momentum rates at u-dot = 0. */
+/* Forces on bodies and joints, except those of closures, minus the rates of momentum at u-dot =
+ * 0. */
 static void sum_loads(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
@@ -385,7 +385,7 @@ static void sum_loads(gw_system *s)
     }
 }
 
-/* A row's share on a body, of its acceleration at u-dot = 0. */
+/* A body's contribution to a row's acceleration at u-dot = 0. */
 static double along_coasting(const gw_system_body *k, const double on[6], const double flat[3])
 {
     if (k->flat.plane)
@@ -405,8 +405,8 @@ void gw_closures_set_bias(gw_system *s)
         }
 }
 
-/* u-dot of every joint, in its `rest`, under s->on and s->joint_force; positions, velocities and
- * factors are there. */
+/* u-dot of every joint, in `rest`, under s->on and s->joint_force; positions, velocities and
+ * factors must be up to date. */
 static void solve_accelerations(gw_system *s)
 {
     if (s->local) {
@@ -484,7 +484,7 @@ void gw_system_gather(const gw_system *s, double *out)
             out[s->bodies[i].first + j] = s->bodies[i].rest[j];
 }
 
-/* Factors of the state's inertias and rows, where a stage needs them before its forces. */
+/* Factors of inertias and rows, unless the stage computes them together with its forces. */
 static void update_factors(gw_system *s)
 {
     if (s->local || s->one_pass)
@@ -579,7 +579,7 @@ static void implicit_joint_forces(gw_system *s, double h, const signed char *sta
     }
 }
 
-/* By the accelerations in the joints' `rest`; true where a state changed. */
+/* Updates the motors' states from the accelerations in `rest`; true if one changed. */
 static bool update_motor_states(const gw_system *s, bool may_become_linear, double h,
                                 signed char *states)
 {
@@ -656,7 +656,8 @@ double gw_system_motor_work_max(const gw_system *s)
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
-/* A coordinate that closures lock has the one without them, so that it keeps a spring. */
+/* A coordinate locked by closures gets its mobility without them, so that its spring stays
+ * finite. */
 double gw_system_mobility_at(gw_system *s, int body, int j)
 {
     const gw_system_body *k = &s->bodies[body];
@@ -686,11 +687,10 @@ void gw_system_meet_limits(gw_system *s, double dt)
 
 /* ---- bristles ------------------------------------------------------------------------------- */
 
-/* So far from the inertia that a bristle was made for, either way, it is made anew. */
+/* Ratio of inertias, either way, at which a bristle is tuned again. */
 #define UNFIT 4
 
-/* Takes down the mobilities of a joint with friction where they are now; false: its bristles stay
- * as they are. */
+/* Present mobilities of a joint with friction, where they have changed much; false: none has. */
 static bool is_unfit(gw_system *s, int index, double mobility[6])
 {
     const gw_system_body *k = &s->bodies[index];
@@ -745,11 +745,11 @@ double gw_system_fit_bristles(gw_system *s)
     return dissipated;
 }
 
-/* Friction changes its sign at once where a coordinate comes to rest. The bristle of one that slid
- * would take some steps to bend over, and push it on meanwhile. */
-#define AT_REST 1e-2 /* of the velocity at home: where a substep ends that is cut off there */
+/* Friction changes its sign when a coordinate comes to rest. The bristle of a sliding one would
+ * need some steps to bend to the other side, and would accelerate it meanwhile. */
+#define AT_REST 1e-2 /* of the velocity at home: bound of the velocity at rest */
 
-/* Whether the coordinate slid at home, and is at rest or has turned back since. */
+/* True if the coordinate slid at home and has come to rest or reversed since. */
 static bool comes_to_rest(const gw_system *s, int index, int j)
 {
     const gw_system_body *k = &s->bodies[index];
@@ -795,7 +795,7 @@ double gw_system_turn_bristles(gw_system *s, const gw_forces *forces, double t)
 
 /* ---- stiffness ------------------------------------------------------------------------------ */
 
-/* Iterations that find the largest eigenvalue: a lower bound within a tenth. */
+/* Power iterations: they give a lower bound of the largest eigenvalue within 10 %. */
 #define POWER_ITERATIONS 6
 
 /* h C + h^2 K of every coordinate into s->added; returns an upper bound of the eigenvalues of
@@ -861,8 +861,8 @@ static double implicit_resistance(gw_system *s, double h, const double *x)
     return power + gw_springs_resist(s, h);
 }
 
-/* The largest eigenvalue of D^-1 P (h C + h^2 K) by power iteration: by how much the operator makes
- * x longer in the norm of h C + h^2 K, in which it is symmetric. */
+/* The largest eigenvalue of D^-1 P (h C + h^2 K) by power iteration, in the norm of h C + h^2 K, in
+ * which the operator is symmetric. */
 static double largest_eigenvalue(gw_system *s, double h)
 {
     double *x = s->scratch, found = 0;

@@ -163,7 +163,7 @@ typedef struct gw_system_body {
     double mobility[6]; /* the largest (D^-1 P)_jj of a few postures; 0: not known */
     /* not used in steps */
     int island;           /* first body of its group of floating bodies; -1: joined to the ground */
-    double least_inertia; /* smallest principal inertia about the centre of mass (kg m^2) */
+    double least_inertia; /* lower bound of the principal inertias (kg m^2) */
 } gw_system_body;
 
 /* A moving ground; `body` has its pose, twist and acceleration (as `coasting`). */

@@ -46,7 +46,7 @@ static gw_quat turned_about_z(gw_quat q, double angle)
     return (gw_quat){q.w * c - q.z * s, q.x * c + q.y * s, q.y * c - q.x * s, q.z * c + q.w * s};
 }
 
-/* The pose that M has in the world, from that of F; and the columns about M's origin. */
+/* The pose of M in the world from that of F, and the columns about M's origin. */
 static gw_pose move_m(gw_system_body *k, const gw_pose *f)
 {
     gw_vec3 v[6], w[6], zero = {0, 0, 0};
@@ -77,7 +77,7 @@ static gw_pose move_m(gw_system_body *k, const gw_pose *f)
     return gw_pose_mul(f, &f_from_m);
 }
 
-/* The same where F is the body's: the pose of F, from that of M; columns about M's origin. */
+/* The same for a reversed joint: the pose of F from that of M; columns about M's origin. */
 static gw_pose move_f(gw_system_body *k, const gw_pose *m)
 {
     gw_vec3 v[6], w[6];
@@ -88,7 +88,7 @@ static gw_pose move_f(gw_system_body *k, const gw_pose *m)
     return f;
 }
 
-/* The frame on the parent, by its offset. */
+/* Applies the offset to the joint's frame on the parent. */
 static gw_pose offset_frame(const gw_system *s, gw_joint_offset *o, const gw_pose *frame)
 {
     gw_pose by = {gw_scale(s->apart_now, o->way), gw_quat_exp(gw_scale(s->apart_now, o->turn))};
@@ -173,7 +173,7 @@ gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alph
     return (gw_wrench){f, t};
 }
 
-/* The offset frame as what carries the joint: with d from the parent's origin,
+/* The offset frame as the carrier of the joint: with d from the parent's origin,
  *   v = v_p + w_p x d + v_o,   a = a_p + alpha_p x d + w_p x (w_p x d) + 2 w_p x v_o,
  *   w = w_p + w_o,             alpha = alpha_p + w_p x w_o */
 static gw_system_body moving_frame(const gw_joint_offset *o, const gw_system_body *p)
@@ -190,7 +190,7 @@ static gw_system_body moving_frame(const gw_joint_offset *o, const gw_system_bod
     return f;
 }
 
-/* Of a joint that turns about the body's origin; r: from the origin of p, which carries it. */
+/* For a hinge; r: from the origin of the carrier p to the body's. */
 static inline __attribute__((always_inline)) void
 update_hinge_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
 {
@@ -282,8 +282,7 @@ static inline void set_rigid_inertia(gw_system_body *k, double h)
     out->i.zz += turn + d * (r.x * r.x + r.y * r.y);
 }
 
-/* One copy of either that a machine runs: what a step goes through fits into the instruction cache.
- */
+/* Not inlined: a single copy keeps the code of a step within the instruction cache. */
 GW_TARGET_CLONES
 static __attribute__((noinline)) void place_in_space(gw_system *s, gw_system_body *k)
 {
@@ -447,9 +446,8 @@ static void add_shifted(const gw_articulated *x, gw_vec3 r, gw_articulated *to)
 
 /* ---- joints of several coordinates ---- *
  *
- * Their number is a constant where these are inlined for the joint types that are met most, so that
- * loops over coordinates unroll.
- */
+ * These are inlined with a constant number of coordinates for the most frequent joint types, so
+ * that loops over coordinates unroll. */
 
 #define ON_COORDINATES(dof, pass, ...)                                                             \
     ((dof) == 3   ? pass(__VA_ARGS__, 3)                                                           \
@@ -459,8 +457,8 @@ static void add_shifted(const gw_articulated *x, gw_vec3 r, gw_articulated *to)
 
 #define PASS static inline __attribute__((always_inline))
 
-/* L of D = S^T I^A S + added, U being `pulled`; a coordinate that moves no inertia gets none and
- * stands still. */
+/* L of D = S^T I^A S + added, with U = `pulled`; a coordinate without inertia gets 1 / L_ii = 0 and
+ * does not accelerate. */
 PASS void factor_joint(gw_system_body *k, const double pulled[6][6], const double *added, int dof)
 {
     double d[6][6], largest = 0;
@@ -595,8 +593,8 @@ static __attribute__((noinline)) void accelerate_several(gw_system_body *k, bool
     ON_COORDINATES(k->dof, accelerate_joint, k, carried);
 }
 
-/* U and 1/D, with `added`, of a single coordinate; I^a onto the parent, where U U^T / D is taken
- * off last: the rest is done while D is divided by. Returns D. */
+/* U and 1/D, with `added`, of a single coordinate; adds I^a to the parent. U U^T / D is subtracted
+ * last, so that the division overlaps with the other operations. Returns D. */
 GW_TARGET_CLONES
 static __attribute__((noinline)) double pass_inertia(gw_system_body *k, double added,
                                                      gw_system_body *p)
@@ -736,8 +734,8 @@ void gw_tree_accelerate(gw_system *s)
     }
 }
 
-/* ---- both passes at once ----------------------------------------------------------------------
- */
+/* ---- both passes in one: gw_tree_solve()
+ * ------------------------------------------------------ */
 
 static void pass_force(gw_system_body *k, gw_system_body *p)
 {
