@@ -1,5 +1,5 @@
 /*
- * A guided body on a moving base: its equation of motion in the base frame. RT safe.
+ * A guided body on a moving base: equation of motion in the base frame. RT safe.
  *
  * world_from_base is exp(s (V, w)) from, with s the time since the motion's start: a body at rest
  * in the base moves with V + w x x, constant in world axes (twist) and in base axes (inner). Chart,

@@ -1,12 +1,12 @@
 /*
- * Places of surfaces that may part: local minima of their distance, found, followed, and evaluated
- * within a step; common_normal.h has the equations. RT safe.
+ * Contact places of unilateral contacts of curved surfaces, the local minima of their distance:
+ * search, tracking, and evaluation within a step. Equations: surface_contact.c. RT safe.
  *
- * A rim that lies about flat on a surface has no one lowest point: K, the relative curvature, is
- * sin(tilt) / r over a plane, so that the point runs round by a radian where the rim turns by the
- * tilt. It is held at material points: supporting ones, evenly around it, and its lowest ones as a
- * step begins (`pinned`), which are off by K (r turn)^2 / 2 at the step's end. With x the point on
- * the rim and x_b the closest one of b,
+ * A rim that lies nearly flat on a surface has no distinct lowest point: over a plane the relative
+ * curvature K is sin(tilt) / r, so that the point moves around it by a radian when the rim rotates
+ * by the tilt. Its contact points are therefore fixed to the rim: supporting points, evenly
+ * distributed, and its lowest points at the step's start (`pinned`), with an error of K (r turn)^2
+ * / 2 at the step's end. With x the point on the rim and x_b the closest one of b,
  *
  *   gap = n . (x - x_b),    H y_b = (x - x_b) . b
  */
@@ -18,16 +18,18 @@
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/nurbs_nearest.h"
 
-#define ALIKE 1e-6 /* of a ball's radius: a surface that bends within this does so alike */
+#define ALIKE 1e-6 /* of a ball's radius: a surface whose radius differs by less conforms */
 
-/* Closest points are a minimum of the distance where both H and K are positive definite; bodies
- * that are deeper than this share of the size are on the wrong sides of one another. */
-#define DEEPEST      0.5
-#define SAME         1e-3 /* of the size: places nearer than this are one */
-#define FLAT         0.9  /* cosine: a rim whose axis is nearer to the normal lies about flat */
-#define NEARLY_FLAT  0.05 /* of the inverse radius: with less relative curvature it is pinned */
+/* Closest points are a minimum of the distance where both H and K are positive definite; with a
+ * penetration above this share of the size the bodies are on the wrong sides of each other. */
+#define DEEPEST 0.5
+#define SAME    1e-3 /* of the size: places nearer than this are the same */
+#define FLAT    0.9  /* cosine: a rim whose axis is nearer to the normal lies nearly flat */
+#define NEARLY_FLAT                                                                                \
+    0.05 /* of the inverse radius: relative curvature of a pinned point, at most                   \
+          */
 #define RIM_SUPPORTS GW_CONTACT_SUPPORTS
-#define RIM_STARTS   6   /* around a rim whose lowest point was lost, */
+#define RIM_STARTS   6   /* starts around a rim whose lowest point was lost, */
 #define RIM_TURN     2.4 /* rad, from each to the next */
 
 static bool is_positive(const double m[2][2], int count)
@@ -64,8 +66,9 @@ int gw_closure_contact_places(const gw_closure_contact *k)
 }
 
 /*
- * The point of b closest to x, beside it by `radius`: with d = x - x_b, H y_b = d . b, which needs
- * no tangents of a. False where Newton's method does not converge nearby, or past an edge.
+ * The point of b closest to x, with the gap of a sphere of that `radius` about x: with d = x - x_b,
+ * H y_b = d . b, which needs no tangents of a. False where Newton's method does not converge
+ * nearby, or past an edge.
  */
 static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw_vec3 x,
                          double radius, double z[3], gw_contact_state *state)
@@ -97,7 +100,7 @@ static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw
     return false;
 }
 
-/* A material point of a rim that lies about flat. */
+/* A point fixed to a rim that lies nearly flat. */
 static bool pin_rim_point(const gw_closure_contact *k, const gw_body_frame *a,
                           const gw_body_frame *b, gw_contact_place *place, double *gap)
 {
@@ -110,8 +113,8 @@ static bool pin_rim_point(const gw_closure_contact *k, const gw_body_frame *a,
     return place->known;
 }
 
-/* Of a rim that lies about flat, whose lowest point was found or not: pinned where the lowest point
- * is hardly lower than those beside it. False where the rim does not lie so. */
+/* The place of a rim that lies nearly flat, whose lowest point was found or not: pinned if the
+ * relative curvature is small. False if the rim does not lie flat. */
 static bool lowest_of_flat(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, const gw_contact_place *was, gw_normal_system *s,
                            gw_contact_place *place, double *gap)
@@ -166,8 +169,8 @@ bool gw_closure_contact_support(const gw_closure_contact *k, const gw_pose *a, c
     return pin_rim_point(k, &frame_a, &frame_b, place, gap);
 }
 
-/* The same near the place that it was, of free-form ones: however far the bodies moved, that takes
- * little. */
+/* The place of a surface near the point x of its body's frame; on a free-form surface by local
+ * descent from z, which is cheap however far the bodies moved. */
 static void follow_near(const gw_surface *s, gw_vec3 x, double z[3])
 {
     gw_nurbs_point at;
@@ -192,8 +195,8 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
                    is_place(&s, size, gap);
     if (may_lie_flat(k) && lowest_of_flat(k, &frame_a, &frame_b, &was, &s, place, gap))
         return place->known;
-    /* over a kink: from the closest points of where it was; as a rim passes the pose in which it
-     * lies flat, its lowest point runs round, or goes over to another side */
+    /* otherwise, as over a kink, from the closest points to the former place; of a rim from several
+     * points, as its lowest point moves around when the rim passes a flat pose */
     int starts = place->known ? 0 : k->on_a.kind == GW_SURFACE_RIM ? RIM_STARTS : 1;
     for (int i = 0; i < starts && !(i == 1 && place->known); i++) {
         gw_contact_place at = was;
@@ -212,7 +215,7 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
     return place->known;
 }
 
-/* Where a search starts: below a's centre, or at a sample; false: there is no such sample. */
+/* The start of a search: below a's centre, or at a sample; false: no such sample. */
 static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
                      int trial, gw_contact_place *at)
 {
@@ -244,7 +247,7 @@ static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const 
     return true;
 }
 
-#define UNDER_NEAR 0.01 /* m: what is farther from below the middle has time */
+#define UNDER_NEAR 0.01 /* m: farther surfaces are left to the complete search */
 
 bool gw_closure_contact_find_under(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
                                    gw_contact_place *under, gw_contact_place *place, double *gap)
@@ -284,8 +287,8 @@ static bool is_at_edge(const gw_surface *s, const double *z)
     return gw_raw_patch_at(s, z).beyond;
 }
 
-#define OVER_EDGE 1e-3 /* of a ball's radius: so deep it reaches over an edge */
-/* Whether a ball reaches over the edge of b that is closest to its centre. */
+#define OVER_EDGE 1e-3 /* of a ball's radius: depth at which it overlaps an edge */
+/* True if a ball overlaps the edge of b that is closest to its centre. */
 static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
                           const gw_body_frame *b, const gw_contact_place *at)
 {
@@ -295,8 +298,8 @@ static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
                (1 - OVER_EDGE) * k->on_a.radius;
 }
 
-/* How far apart the points of a place are (m), negative where they are past one another, but at an
- * edge only where a ball reaches over it. */
+/* Distance of the two points of a place (m), negative on penetration; at an edge only if a ball
+ * overlaps it. */
 static double apart(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
                     const gw_contact_place *at)
 {
@@ -319,7 +322,7 @@ bool gw_closure_contact_conforms(const gw_closure_contact *k, const gw_pose *a, 
         return false;
     if (is_at_edge(&k->on_a, at.a) || is_at_edge(&k->on_b, at.b))
         return false;
-    /* that in whose centre a ball is bends alike only if it is as large */
+    /* a ball conforms only to a surface of its own radius */
     if (k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM) {
         double side = k->inside ? -1 : 1, r = k->on_a.radius;
         return fabs(1 - r / fabs(gw_nurbs_focal_distance(k->on_b.nurbs, at.b, side))) < ALIKE;
@@ -344,7 +347,7 @@ bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, cons
     return place->known;
 }
 
-/* By the points on b; those of a then are the same, too. */
+/* Compares the points on b; those on a then agree as well. */
 bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place *x,
                              const gw_contact_place *y)
 {

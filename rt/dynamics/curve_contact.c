@@ -11,10 +11,10 @@
  *
  *   h = (Q . d / |Q|,  P . d / |P|,  P . A' / |P| |A'|)
  *
- * That is regular at touch where the relative curvature k = A''/A'^2 - B''/B'^2 has a part along Q:
- * e is chosen along k, and again where k or B' has turned far from there. Which e it is does not
- * matter to the motion: where the rows hold, all span the same wrenches. Curves in one plane have
- * one row there, the gap; the other two keep them in it.
+ * These rows are regular at contact where the relative curvature k = A''/A'^2 - B''/B'^2 has a part
+ * along Q: e is chosen along k, and again when k or B' has rotated far from there. The motion does
+ * not depend on e: where the rows are satisfied they span the same wrenches. Curves in a common
+ * plane have one row in it, the gap; the other two keep them in the plane.
  *
  * With the multipliers M = h_z F_z^-1, z = (s, t), gradients by the bodies' twists are those of h -
  * M F at fixed z, and the same holds of second derivatives with z'' = 0. Functions of d, A', B', e
@@ -31,12 +31,12 @@
 #include "rt/geometry/nurbs_nearest.h"
 
 #define NEWTON_STEPS 20
-#define CONVERGED    1e-8  /* of the size: a step this short leaves an error of its square */
+#define CONVERGED    1e-8  /* of the size: after a step this short the error is of its square */
 #define THERE        1e-14 /* of the size: no step */
-#define FARTHEST     0.25  /* of the size: no step goes farther along a curve */
-#define JUMP         0.2   /* of the size: who comes that far has not followed a branch */
-#define CONFORMING   1e-7  /* of the inverse size: no less relative curvature */
-#define TURNED       0.7   /* of a direction's length: e is chosen anew where no more is left */
+#define FARTHEST     0.25  /* of the size: the longest Newton step along a curve */
+#define JUMP         0.2   /* of the size: a total way this long has left the branch */
+#define CONFORMING   1e-7  /* of the inverse size: the least relative curvature */
+#define TURNED       0.7   /* of a unit vector: e is chosen again when its component is smaller */
 #define SAMPLES      24    /* of a curve, for a search */
 
 /* ---- second-order Taylor coefficients -------------------------------------------------------- */
@@ -50,7 +50,7 @@ typedef struct jet3 {
     gw_vec3 x, v, a;
 } jet3;
 
-/* All of these: to first order alone where `second` is not asked for. */
+/* These functions compute second derivatives only if `second`. */
 GW_LANE_INLINE jet dot(bool second, const jet3 *p, const jet3 *q)
 {
     jet to = {gw_dot(p->x, q->x), gw_dot(p->v, q->x) + gw_dot(p->x, q->v), 0};
@@ -149,7 +149,7 @@ static bool is_beyond(const gw_surface *s, double z)
 
 /* ---- the pair ------------------------------------------------------------------------------- */
 
-/* Both curves at a place, and how F and h change with s and t. */
+/* Both curves at a place, with F, h and their derivatives by s and t. */
 typedef struct pair {
     gw_vec3 a[4], b[4], e; /* e in world axes */
     double f[2], inverse[2][2];
@@ -157,7 +157,7 @@ typedef struct pair {
     double h[GW_CURVE_ROWS];
 } pair;
 
-/* F and h while d, A', B' and e move. */
+/* F and h with their time derivatives, from those of d, A', B' and e. */
 GW_LANE_INLINE void functions(bool second, const jet3 *d, const jet3 *a, const jet3 *b,
                               const jet3 *e, jet f[2], jet h[GW_CURVE_ROWS])
 {
@@ -211,8 +211,7 @@ static double relative_curvature(const pair *x, gw_vec3 *across)
     return gw_norm(*across);
 }
 
-/* Chooses e where the one that there is has become a poor one, with the curves at `x`; false where
- * it stays. */
+/* Chooses e again if the present one is unsuitable, with the curves at `x`; false if it is kept. */
 static bool choose_direction(const gw_body_frame *b, double size, gw_contact_place *place,
                              const pair *x)
 {
@@ -229,8 +228,8 @@ static bool choose_direction(const gw_body_frame *b, double size, gw_contact_pla
     return true;
 }
 
-/* Newton's method from a place; false where it does not converge. `way`: how far it went along the
- * curves, of the size. */
+/* Newton's method from a place; false where it does not converge. `way`: distance along the curves,
+ * relative to the size. */
 static bool follow_contact(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, gw_contact_place *place, pair *x, double *way)
 {
@@ -258,7 +257,7 @@ static bool follow_contact(const gw_closure_contact *k, const gw_body_frame *a,
     return false;
 }
 
-/* Over the whole of both: the place that is farthest from no row. */
+/* Searches both curves for the place with the smallest rows. */
 static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, gw_contact_place *place, pair *x)
 {
@@ -284,7 +283,7 @@ static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
         *place = at, *x = there;
     }
     double way;
-    if (isfinite(least)) /* once more, with the direction that is best there */
+    if (isfinite(least)) /* again, with the best direction there */
         return follow_contact(k, a, b, place, x, &way);
     *place = start;
     place->known = false;
@@ -321,7 +320,7 @@ static void gradient_of(const pair *x, int row, const gw_body_frame *a, const gw
     put_gradient(x, by_d, by_tangent, a, b, &c->on_a[row], &c->on_b[row]);
 }
 
-/* A point of a curve that moves over its body at the rate z', and its tangent, with z'' = 0. */
+/* Motion of a curve's point with parameter rate z', z'' = 0, and of its tangent. */
 static void move_along(const gw_vec3 x[4], const gw_body_frame *f, double rate, jet3 *point,
                        jet3 *tangent)
 {
@@ -340,7 +339,7 @@ static jet3 jet_difference(const jet3 *p, const jet3 *q)
     return (jet3){gw_sub(p->x, q->x), gw_sub(p->v, q->v), gw_sub(p->a, q->a)};
 }
 
-/* F and h as the bodies move, the place at this rate. */
+/* F and h with their time derivatives for the bodies' motion and these rates of s and t. */
 GW_TARGET_CLONES
 static void functions_moving(const pair *x, const gw_body_frame *a, const gw_body_frame *b,
                              const double rate[2], jet f[2], jet h[GW_CURVE_ROWS])
@@ -408,7 +407,7 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     return found && !c->conforms;
 }
 
-/* z' = -F_z^-1 F', so that the gradient of s and t is of the same kind. */
+/* z' = -F_z^-1 F', which gives the gradients of s and t. */
 int gw_curve_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, bool all, gw_edge *edges)
 {

@@ -20,13 +20,13 @@
 #include "rt/dynamics/runge_kutta.h"
 #include "rt/geometry/nurbs_pole.h"
 
-#define SUBSTEP_ANGLE          0.02 /* rad that a guided body turns in a substep, */
+#define SUBSTEP_ANGLE          0.02 /* rad of rotation in a substep of a guided body, */
 #define SUBSTEP_ANGLE_FLOATING 0.2  /* and a floating one */
-#define SUBSTEP_DECAY          0.25 /* of the motion that damping takes in a substep */
+#define SUBSTEP_DECAY          0.25 /* share of the motion that damping removes in a substep */
 #define MAX_SUBSTEPS           8
-#define DAMPED_SUBSTEPS        16   /* where damping takes more than those take, */
-#define MOST_DECAY             8.0  /* at a rate of so much by the time of a step at most */
-#define STRONG_DAMPING         20.0 /* 1/s: beyond, fourth order is not enough */
+#define DAMPED_SUBSTEPS        16   /* with damping too strong for MAX_SUBSTEPS, */
+#define MOST_DECAY             8.0  /* bound of the decay rate times the step */
+#define STRONG_DAMPING         20.0 /* 1/s: decay rate above which sixth order is used */
 
 /* ---- a stage: the body at one point of a chart ---------------------------------------------- */
 
@@ -53,7 +53,8 @@ GW_STEP_INLINE gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int
     return t;
 }
 
-/* How many columns rotate the body: they come first; a general set's tangent basis mixes both. */
+/* Number of columns that rotate the body, which come first; in the tangent basis of a general set
+ * all may. */
 static int rotational_columns(const gw_submanifold *set)
 {
     bool all = set->general || gw_rotation_follows_locus(set->rotation.kind);
@@ -134,7 +135,7 @@ static void add_lagging(const gw_guided *body, stage *s, int turns, int n, const
     load->dissipation += gw_rigid_body_dissipates(&s->rigid, &more, &s->twist);
 }
 
-/* Coordinate k stays: z'' - M_z^-1 e_k p with the p that stops it. */
+/* Holds coordinate k: z'' - M_z^-1 e_k p, with p such that z''_k = 0. */
 static void hold_coordinate(stage *s, int n, int k, double *z_ddot)
 {
     double column[6] = {[0] = 0};
@@ -167,8 +168,8 @@ GW_STEP_INLINE void accelerate(const gw_guided *body, stage *s, gw_load *load, i
 
 /*
  * The velocity z' in the chart at the body's pose. Coordinates with the same meaning in the last
- * chart keep their numbers: taken from the twist they would be rounded the same way every step,
- * which shows in the energy after a minute.
+ * chart keep their values: computed from the twist their rounding errors would accumulate in each
+ * step, which is visible in the energy after a minute.
  */
 static void chart_velocity(const gw_chart *chart, const gw_guided *body, double *z_dot)
 {
@@ -316,8 +317,8 @@ static double kinetic_energy_at(const gw_guided *body, const gw_chart *chart, co
     return gw_rigid_body_kinetic_energy(body->def.mass.mass, &s->rigid, &s->twist);
 }
 
-/* Parameters that would pass an edge of a free-form locus end there (guided_edges.c). The energy
- * that their stop takes counts as dissipated. */
+/* Stops parameters at the edges of a free-form locus (guided_edges.c). The energy lost counts as
+ * dissipated. */
 static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *z, double *z_dot,
                           gw_step *step)
 {
@@ -347,8 +348,8 @@ static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *
     step->dissipated += before - kinetic_energy_at(body, chart, z, z_dot, &s);
 }
 
-/* Whether the locus is a free-form shape and all work is known: contacts, and a base that moves, do
- * some that a step does not tell. */
+/* True if the locus is a free-form shape and all work is known: that of contacts and of a moving
+ * base is not. */
 static bool is_audited(const gw_guided *body, const gw_forces *forces)
 {
     gw_locus_kind kind = body->def.set.translation.locus.kind;
@@ -399,7 +400,7 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
     return dt;
 }
 
-/* lambda of the step's start, from the base frame into world axes. */
+/* Rotates lambda of the step's start from the base frame into world axes. */
 static void rotate_wrench(const gw_guided *body, gw_wrench *w, double dt)
 {
     gw_quat q = gw_base_motion_frame(&body->base, -dt).q;
@@ -439,8 +440,8 @@ static void step_in_substeps(gw_guided *body, const gw_forces *forces, double dt
         *body = before;
 }
 
-/* How many substeps: the formula's error grows with the seventh power of the angle turned in one,
- * and explicit stages bear only so much damping. */
+/* Number of substeps: the formula's error is proportional to the seventh power of the rotation
+ * angle in one, and explicit stages are stable up to SUBSTEP_DECAY only. */
 static int substep_count(const gw_guided *body, double dt)
 {
     const gw_submanifold *set = &body->def.set;
@@ -466,8 +467,8 @@ static void take_step(gw_guided *body, const gw_forces *forces, double dt, gw_st
         step_in_substeps(body, forces, dt, count, step);
 }
 
-/* A step under damping that takes nearly all of the motion: what it takes is what is missing, where
- * all work is known, for the stages' sum of it is rough. */
+/* A step with damping that removes nearly all of the motion: the stages' sum of the dissipation is
+ * inaccurate, so where all work is known it is computed from the energy balance. */
 static void take_damped_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     const gw_guided from = *body;

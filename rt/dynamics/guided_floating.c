@@ -11,7 +11,7 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
 
-#define FAR 0.05 /* rad turned in a step, beyond which fourth order is not enough */
+#define FAR 0.05 /* rad of rotation in a step above which sixth order is used */
 
 /* State during a step: centre of mass and its velocity, rotation vector theta since the step's
  * start, angular velocity w in body axes. */
@@ -84,8 +84,8 @@ void gw_floating_velocity(const gw_guided *body, double *v)
     gw_spatial_set(v, w, slide);
 }
 
-/* The velocity of the centre of mass and the spin in body axes are kept as numbers from step to
- * step: taken from the twist they would be rounded the same way each time, which shows in the
+/* The velocity of the centre of mass and the angular velocity in body axes are kept from step to
+ * step: computed from the twist their rounding errors would accumulate, which is visible in the
  * energy. */
 void gw_floating_set_twist(gw_guided *body, const gw_twist *twist)
 {
@@ -132,7 +132,7 @@ static motion initial_motion(const gw_guided *body)
     return (motion){gw_add(body->pose.p, com), {z[0], z[1], z[2]}, {0, 0, 0}, {z[3], z[4], z[5]}};
 }
 
-/* `held`: where the held frame is, too, which only a hand and damping ask for. */
+/* `held`: also the held frame, which only a hand and damping need. */
 GW_STEP_INLINE body_state state_at(const gw_guided *body, const motion *m, bool held)
 {
     const gw_guided_def *def = &body->def;
@@ -165,7 +165,7 @@ GW_STEP_INLINE rates rates_at(const gw_guided *body, const motion *m, const gw_m
     };
 }
 
-/* The load on a body that no hand moves and nothing damps: contacts and its weight. */
+/* The load on a body without hand and damping: contacts and weight. */
 GW_STEP_INLINE gw_load undriven_load(const gw_guided *body, const body_state *s,
                                      const gw_forces *forces, double t)
 {
@@ -182,7 +182,7 @@ GW_STEP_INLINE gw_load undriven_load(const gw_guided *body, const body_state *s,
  *
  *   [m + k, -k [e]; k [e], I + j - k [e] [e]] [c''; alpha] = [f; torque],  k = lag C, j = lag C_w
  *
- * What that dissipates is added to the load's.
+ * The power dissipated is added to that of the load.
  */
 static void damped_rates(const gw_guided *body, const body_state *s, gw_load *load, rates *r)
 {
@@ -233,8 +233,8 @@ GW_STEP_INLINE motion advance(const gw_tableau *rk, int i, double c, double h, c
                     gw_mul_add(from->v, h, gain), gw_scale(h, turn), gw_mul_add(from->w, h, spin)};
 }
 
-/* All stages of a body that no hand moves and nothing damps. The load of one that is not touched is
- * its weight wherever it is; `rk` is a constant, so that its loops unroll. */
+/* All stages of a body without hand and damping. Without contacts (`touched` false) its load is its
+ * constant weight. `rk` is a compile-time constant, so that loops unroll. */
 GW_STEP_INLINE motion undriven_stages(const gw_guided *body, const gw_tableau *rk,
                                       const gw_forces *forces, bool touched, double h)
 {
@@ -268,7 +268,7 @@ static motion flying_stages(const gw_guided *body, double h)
     return undriven_stages(body, &gw_butcher6, NULL, false, h);
 }
 
-/* All stages of any other. */
+/* All stages of any other body. */
 static motion all_stages(const gw_guided *body, const gw_tableau *rk, const gw_forces *forces,
                          double h, gw_step *step)
 {
@@ -291,8 +291,9 @@ static motion all_stages(const gw_guided *body, const gw_tableau *rk, const gw_f
     return advance(rk, rk->stages, 1, h, &from, k);
 }
 
-/* Contact forces of springs and dampers have kinks within a step, which no high order resolves:
- * with contacts the classic four stages do, unless the body turns far in a step or damping lags. */
+/* Contact forces of springs and dampers have kinks within a step, where a higher order gains
+ * nothing: with contacts the classic four stages are used, unless the body rotates far in a step or
+ * damping lags. */
 void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_step *step)
 {
     const gw_guided_def *def = &body->def;

@@ -1,11 +1,11 @@
 /*
- * The guided body on a set that has no closed form: acceleration by the rows (framework eq. 8 with
- * A-dot), integrated in all six coordinates about the step's start, then pose and twist put back
- * on the set. Runs on the loop's thread, RT safe.
+ * The guided body on a set without closed form: acceleration by the rows (framework eq. 8 with
+ * A-dot), integrated in six coordinates about the step's start, then pose and twist projected onto
+ * the set. Runs on the loop's thread, RT safe.
  *
- * Over a kink of a free-form shape as over a fillet whose radius vanishes: its normals turn
- * from those before to those after, and push nowhere else. With P the projection onto the rows
- * after, in the mass metric, and Q onto the rows of both sides,
+ * Over a kink of a free-form shape as over a fillet whose radius vanishes: its normals turn from
+ * those before to those after, and push nowhere else. With P the projection onto the rows after, in
+ * the mass metric, and Q onto the rows of both sides,
  *
  *   v+ = Q v + c (P v - Q v),  c >= 0 so that kinetic energy is what the step's balance asks for
  */
@@ -20,7 +20,7 @@
 /* Rows below this fraction of the largest, in the mass metric, count as dependent. */
 #define RANK_TOLERANCE 1e-7
 #define BENT_RANK      1e-2 /* the same of the rows of both sides, which turn a little in any step */
-#define BALANCE        1e-9 /* of the kinetic energy: no step without a kink is out by more */
+#define BALANCE        1e-9 /* of the kinetic energy: a larger error indicates a kink */
 #define MOST_TURN      4    /* c: what would turn by more is stopped by the kink, */
 #define MOST_BEND      1.5  /* where the curvature jumps scaled instead, as a whole */
 
@@ -68,9 +68,9 @@ static void solve_lower_transposed(double (*l)[6], double *x)
 }
 
 /*
- * Least y with rows . y = rhs: Gram-Schmidt with the largest remaining row first, as far as the
- * rank goes. Rows and right-hand sides are overwritten. Returns what part of the largest row the
- * last one of `rank` is, which vanishes at a singular point of the set.
+ * Least-norm y with rows . y = rhs: pivoted Gram-Schmidt up to the rank. Rows and right-hand sides
+ * are overwritten. Returns the norm of the last of `rank` pivots relative to the largest, which
+ * vanishes at a singular point of the set.
  */
 static double least_norm(double (*rows)[6], double *rhs, int count, int rank, double tolerance,
                          double *y)
@@ -104,8 +104,8 @@ static double least_norm(double (*rows)[6], double *rhs, int count, int rank, do
     return margin;
 }
 
-/* The smallest change of x in the mass metric that makes A x = target: x += M^-1 A^T mu. Returns
- * how far the rows are from dependent, 0 to 1. */
+/* The smallest change of x in the mass metric with A x = target: x += M^-1 A^T mu. Returns the
+ * rows' distance from dependence, 0 to 1. */
 static double satisfy_rows(const gw_guided_def *def, const gw_pose *pose, double (*l)[6],
                            const double *target, double *x)
 {
@@ -123,8 +123,8 @@ static double satisfy_rows(const gw_guided_def *def, const gw_pose *pose, double
     return margin;
 }
 
-/* Acceleration of the origin at this pose and twist, the load and the constraint wrench; all
- * relative to the base. */
+/* Acceleration of the origin at this pose and twist, load and constraint wrench; all relative to
+ * the base. */
 static bool acceleration_at(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
                             const gw_forces *forces, double t, gw_load *load, double *a,
                             gw_wrench *constraint)
@@ -248,8 +248,8 @@ static bool has_kinks(const gw_submanifold *set)
     return false;
 }
 
-/* Whether rows follow the direction of a shape, which turns at another rate where its curvature
- * jumps; and whether it does so of one of them. */
+/* True if rows follow the direction of a shape, whose derivative is discontinuous at bends;
+ * `bends`: one of these shapes has bends. */
 static bool follows_direction(const gw_submanifold *set, bool *bends)
 {
     bool follows = *bends = false;
@@ -263,7 +263,7 @@ static bool follows_direction(const gw_submanifold *set, bool *bends)
     return follows;
 }
 
-/* Q v: the twist at `there` that the rows of neither pose oppose. */
+/* Q v: the projection of the twist onto those at `there` that the rows of both poses allow. */
 static gw_twist twist_unopposed(const gw_guided *body, const gw_pose *here, const gw_pose *there,
                                 const gw_twist *v)
 {
@@ -297,7 +297,7 @@ static bool all_work_is_known(const gw_guided *body, const gw_forces *forces)
     return !body->base.moves && !(forces && forces->touch);
 }
 
-/* The kinetic energy that the step's balance asks for at its end. */
+/* The kinetic energy at the step's end by its energy balance. */
 static double due_energy(const gw_guided *body, const gw_pose *start, const gw_pose *next,
                          const gw_step *step)
 {
@@ -306,9 +306,9 @@ static double due_energy(const gw_guided *body, const gw_pose *start, const gw_p
     return e.before + e.work - step->dissipated;
 }
 
-/* The twist behind a kink that the step went over, where its energy balance shows one: `twist`
- * projected, `free` before that. Returns the energy that is missing where it would turn by more
- * than c = `most`. */
+/* The twist behind a kink, if the step's energy balance indicates one: `twist` is projected,
+ * `free` is the twist before projection. Returns the missing energy (J) if c would exceed `most`,
+ * else 0. */
 static double turn_at_kink(const gw_guided *body, const gw_pose *start, const gw_pose *next,
                            const gw_twist *free, double most, gw_twist *twist, const gw_step *step)
 {
@@ -332,14 +332,13 @@ static double turn_at_kink(const gw_guided *body, const gw_pose *start, const gw
 
 /* ---- edges ------------------------------------------------------------------------------
  *
- * Rows of free-form shapes are followed past edges, where these go on as polynomials. A step that
- * ends out there is put back: the pose onto the rows and the edges that it is past, the twist onto
- * what does not lead farther out, both by least changes in the mass metric.
- */
+ * Rows of free-form shapes are extrapolated by polynomials past edges. A step that ends there is
+ * corrected: the pose is projected onto the rows and the edges passed, the twist onto those that do
+ * not lead farther out, both in the mass metric. */
 
 #define MOST_EDGES (2 * GW_MAX_ROWS)
 #define PUT_BACK   4     /* steps of Newton's method */
-#define AT_EDGE    1e-12 /* of the body's length: nearer than that is on it */
+#define AT_EDGE    1e-12 /* of the body's length: distance at which a point is on an edge */
 
 typedef struct edge {
     int row, k;
@@ -352,7 +351,7 @@ static double past_of(const gw_guided *body, const gw_pose *x, const edge *e, do
     return past;
 }
 
-/* The edges that points of followed rows are past. */
+/* Finds the edges that points of free-form rows are past; returns their number. */
 static int edges_past(const gw_guided *body, const gw_pose *x, edge *edges)
 {
     const gw_submanifold *set = &body->def.set;
@@ -366,8 +365,8 @@ static int edges_past(const gw_guided *body, const gw_pose *x, edge *edges)
     return count;
 }
 
-/* The least x in the mass metric added to x that makes the rows' rates `target`, and those of edges
- * `of_edges`. */
+/* The smallest change of x in the mass metric that makes the rows' rates `target`, and those of
+ * edges `of_edges`. */
 static void satisfy_at_edges(const gw_guided *body, const gw_pose *pose, const double *target,
                              const edge *edges, const double *of_edges, int count, double *x)
 {
@@ -407,7 +406,7 @@ static void put_back(gw_guided *body, const edge *edges, int count, gw_pose *nex
     }
 }
 
-/* Takes from the twist what leads out over the edges, without rebound. */
+/* Inelastic stop: removes from the twist what leads out over the edges. */
 static void stop_outward(const gw_guided *body, const gw_pose *pose, edge *edges, int count,
                          gw_twist *twist)
 {
@@ -432,8 +431,8 @@ static void stop_outward(const gw_guided *body, const gw_pose *pose, edge *edges
     *twist = (gw_twist){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
 }
 
-/* What stops take of the motion counts as dissipated. Of contacts, and a base that moves, the step
- * does not tell all work: then that is what the stops' impulses take. */
+/* The energy that stops remove counts as dissipated: by the energy balance or, if not all work is
+ * known (contacts, moving base), by the kinetic energy that the impulses remove. */
 static void pay_stops(const gw_guided *body, const gw_forces *forces, const gw_pose *start,
                       const gw_pose *next, const gw_twist *free, const gw_twist *twist,
                       gw_step *step)
@@ -444,7 +443,7 @@ static void pay_stops(const gw_guided *body, const gw_forces *forces, const gw_p
     step->dissipated += due - kinetic_at(body, next, twist);
 }
 
-/* Puts a step back that ended past edges. */
+/* Corrects a step that ended past edges. */
 static void stop_at_edges(gw_guided *body, const gw_forces *forces, const gw_pose *start,
                           gw_pose *next, gw_twist *twist, gw_step *step)
 {
@@ -460,10 +459,10 @@ static void stop_at_edges(gw_guided *body, const gw_forces *forces, const gw_pos
     pay_stops(body, forces, start, next, &free, twist, step);
 }
 
-#define ON_ROWS 1e-9 /* of the body's length: a pose no farther off is on the set */
+#define ON_ROWS 1e-9 /* of the body's length: residual of a pose on the set */
 
-/* Whether the step has come to where it should: its pose onto the rows, its energy about what its
- * balance asks for. Stages that reach over a fold make any. */
+/* True if the step's pose is on the rows and its energy is near its balance; stages that reach over
+ * a fold give arbitrary results. */
 static bool step_converges(const gw_guided *body, const gw_forces *forces, const gw_pose *start,
                            const gw_pose *next, const gw_twist *twist, const gw_step *step)
 {
@@ -476,8 +475,8 @@ static bool step_converges(const gw_guided *body, const gw_forces *forces, const
     return !all_work_is_known(body, forces) || gw_guided_balances(step, &e);
 }
 
-/* Near a fold, and over knots and bends, steps are less exact: the motion is scaled to its energy,
- * or what is missing counts as dissipated. */
+/* Near a fold, and over knots and bends, steps are less accurate: the velocity is scaled to close
+ * the energy balance, or the missing energy counts as dissipated. */
 static void pay_near_fold(const gw_guided *body, const gw_pose *start, const gw_pose *next,
                           gw_twist *twist, gw_step *step)
 {

@@ -1,6 +1,7 @@
 /*
- * Kinks of a free-form locus under a guided body: its parameters have no second derivatives
- * there, so a step ends at each and goes on behind it. On the loop's thread, RT safe.
+ * Kinks of a free-form locus of a guided body: the second derivatives of the parameters do not
+ * exist there, so the integration stops at each kink and continues behind it. On the loop's thread,
+ * RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -9,21 +10,22 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/geometry/nurbs.h"
 
-#define KINKS       8 /* parts of a step between them; who makes more lies in a corner, at rest */
-#define AT_ONCE     2 /* so many in a row, none longer than this part of the step: on a crease */
+#define KINKS       8 /* most parts of a step; with more the body is in a corner, at rest */
+#define AT_ONCE     2 /* successive parts, each shorter than ONCE of the step: on a crease */
 #define ONCE        1e-2
-#define AT_KINK     4e-12 /* of the domain: so near a parameter is on it */
-#define BESIDE_KINK 1e-12 /* of the domain: on which side of a kink the body is */
-#define KINK_STEPS  40    /* trials of when it meets one */
+#define AT_KINK     4e-12 /* of the domain: distance at which a parameter is on a kink */
+#define BESIDE_KINK 1e-12 /* of the domain: offset that puts the body on one side of a kink */
+#define KINK_STEPS  40    /* iterations for the time at which a kink is reached */
 
-/* Where the curvature jumps, normals and tangents turn at another rate, and what follows them does:
- * offsets and bodies. */
+/* True if the set depends on normals or tangents (an offset surface, or a body that follows the
+ * direction): their derivative is discontinuous where the curvature is. */
 static bool follows_direction(const gw_submanifold *set)
 {
     return gw_rotation_follows_locus(set->rotation.kind) || set->translation.locus.a != 0;
 }
 
-/* Kinks of the set along a parameter: of the shape, and bends of one whose direction it follows. */
+/* Number of kinks along a parameter: of the shape, and its bends if the set follows its
+ * direction. */
 static int kink_count(const gw_submanifold *set, int k)
 {
     const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
@@ -43,20 +45,20 @@ bool gw_guided_has_kinks(const gw_submanifold *set)
            kink_count(set, 0) + kink_count(set, 1) > 0;
 }
 
-/* Parameter k stays where it is, on a kink. */
+/* True if parameter k is held on a kink. */
 static bool parameter_stays(const gw_guided *body, int k)
 {
     return body->on_crease && body->crease == body->def.set.rotation.dof + k;
 }
 
-/* A kink on the way: of parameter k, `by` from the chart's centre, upwards or downwards. */
+/* A kink of parameter k, at the signed distance `by` from the chart's centre. */
 typedef struct kink {
     int k;
-    double by, beside; /* beside it: BESIDE_KINK of the domain, with the way's sign */
+    double by, beside; /* beside: BESIDE_KINK of the domain, with the sign of the motion */
 } kink;
 
-/* The first kink that the parameters meet, or end beside, on the way to z. A kink belongs to the
- * part above it. */
+/* Finds the first kink that the parameters reach, or end beside, on the way to z. A kink belongs to
+ * the part above it. */
 static bool meets_kink(const gw_guided *body, const gw_chart *chart, const double *z, kink *first)
 {
     const gw_submanifold *set = chart->set;
@@ -81,9 +83,10 @@ static bool meets_kink(const gw_guided *body, const gw_chart *chart, const doubl
 }
 
 /*
- * Stages of a step that reach over a kink see the other side's forces, and may end before it again.
- * Whether by its velocity and acceleration v + a t the body would meet a kink before dt; then dt
- * becomes a little more than that time. A step ends far from kinks otherwise.
+ * Stages of a step that reach over a kink use the forces of the other side, and the step may then
+ * end before the kink. True if by its velocity and acceleration, v + a t, the body reaches a kink
+ * before dt; dt is then set to slightly more than that time. Skipped where the step ends far from
+ * kinks.
  */
 static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                            const double *z, const double *v, const double *z_dot, double *dt)
@@ -117,8 +120,8 @@ static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const g
     return heads;
 }
 
-/* The time at which the kink is met, by BESIDE_KINK or less before it, at most dt; z and z_dot
- * there, and the step up to it. */
+/* The time, at most dt, at which the kink is reached, to BESIDE_KINK or less before it; sets z and
+ * z_dot there, and the result of the step up to it. */
 static double go_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                          double dt, const kink *at, double *z, double *z_dot, gw_step *step)
 {
@@ -166,8 +169,8 @@ static void mass_matrix(const gw_guided *body, const gw_chart *chart, const doub
     }
 }
 
-/* Parts of column k of a mass matrix: along = m_EE^-1 m_Ek by the other coordinates E, whose
- * columns are the crease; returns the square of what is across that. */
+/* Splits column k of a mass matrix: along = m_EE^-1 m_Ek with the other coordinates E, which move
+ * along the crease; returns the squared norm of the component across it. */
 static double split_column(double (*m)[6], int n, int k, double along[6])
 {
     double others[6][6], column[6] = {0}, across = m[k][k];
@@ -194,10 +197,10 @@ static double split_column(double (*m)[6], int n, int k, double along[6])
 }
 
 /*
- * Over the kink as over a fillet whose radius vanishes: in the mass metric the velocity along the
- * crease stays, across it the speed, and with both the kinetic energy. With the coordinate k that
- * meets it, the others E, whose columns of the Jacobian are the same on either side, and
- * c = J_k - J_E along, along = M_EE^-1 M_Ek:
+ * Crosses the kink as a fillet of vanishing radius: in the mass metric the velocity along the
+ * crease and the speed across it are conserved, and so is the kinetic energy. With the coordinate k
+ * that reaches the kink, the others E, whose columns of the Jacobian are the same on both sides,
+ * and c = J_k - J_E along, along = M_EE^-1 M_Ek, these are conserved:
  *
  *   z_k' |c| and z_E' + along z_k' stay
  */
@@ -216,7 +219,7 @@ static void turn_at_kink(const gw_guided *body, const gw_chart *chart, const kin
     for (int i = 0; i < set->dof; i++)
         z_dot[i] += along[0][i] * z_dot[k] - along[1][i] * rate;
     z_dot[k] = rate;
-    if (body->on_crease) /* that one's impulse keeps it there */
+    if (body->on_crease) /* the crease's impulse keeps it there */
         z_dot[body->crease] = 0;
 }
 
@@ -257,8 +260,8 @@ static int crease_under(const gw_chart *chart)
     return -1;
 }
 
-/* Whether it goes on along a crease: its motion across that stops, or all where there is none, and
- * counts as dissipated. */
+/* Stops the motion across a crease, or all motion if the body is on none; the energy counts as
+ * dissipated. True if it is on a crease. */
 static bool stay_on_crease(gw_guided *body, gw_step *step)
 {
     static const double still[6] = {0};
@@ -291,7 +294,7 @@ static bool stay_on_crease(gw_guided *body, gw_step *step)
     return k >= 0;
 }
 
-/* Steps from kink to kink, until the end or until it crosses them at once or too often. */
+/* Steps from kink to kink, until the step's end or until AT_ONCE or KINKS is exceeded. */
 static void cross_kinks(gw_guided *body, const gw_forces *forces, gw_delayed_forces *delayed,
                         double dt, gw_step *step)
 {
@@ -306,8 +309,9 @@ static void cross_kinks(gw_guided *body, const gw_forces *forces, gw_delayed_for
     }
 }
 
-/* From kink to kink. Who goes to and fro over one at once is pressed on it from both sides, and
- * goes on along the crease; who makes too many, or does so on two, lies in a corner, at rest. */
+/* Steps from kink to kink. A body that crosses one to and fro at once is pressed onto it from both
+ * sides and continues along the crease; with too many crossings, or on two kinks, it is in a corner
+ * and stops. */
 void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     assert(body && dt >= 0 && step);

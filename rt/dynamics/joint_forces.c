@@ -60,17 +60,16 @@ static double limit_force(const gw_joint_law *law, double past, double v)
  *   f = -F s(w),   s = (15 w - 10 w^3 + 3 w^5) / 8 up to |w| = 1, +-1 beyond
  *   U = F span (15/2 w^2 - 5/2 w^4 + 1/2 w^6) / 8, growing by F a way beyond
  *
- * Within a piece of a step it is a spring and keeps energy; after it the root of one that is
- * deflected beyond 1 follows and F times its way is dissipated. So friction never drives, a joint
- * at rest does not creep, and one that slides loses F times its way exactly. A bristle that holds
- * is damped,
+ * Within a substep it is a conservative spring; after the substep the root of a bristle deflected
+ * beyond 1 is moved, and F times its displacement is dissipated. So friction never does positive
+ * work in total, a joint at rest does not creep, and a sliding joint loses exactly F times its way.
+ * A bristle below its span has the damping
  *
  *   c v (1 - s^2) / (1 + (c v / F)^2)
  *
- * as a limit's spring; both together never exceed F. Where a coordinate that slid comes to rest
- * (gw_system_turn_bristles) it is deflected at once as what acts there asks for: the other way,
- * with the same energy, or so far as holds.
- */
+ * like the spring of a limit; force and damping together never exceed F. When a sliding coordinate
+ * comes to rest (gw_system_turn_bristles()) the bristle is deflected at once as the acting forces
+ * require: to the other side with the same energy, or as far as equilibrium needs. */
 
 #define SPAN (15.0 / 8)
 #define FULL (11.0 / 16) /* U / (F span) at |w| = 1 */
@@ -120,7 +119,7 @@ double gw_joint_friction(const gw_joint_law *law, double q, double v)
     return friction_force(law, q, v, &dissipated);
 }
 
-#define AT_FULL 1e-9 /* of the span: rounding of places */
+#define AT_FULL 1e-9 /* of the span: rounding of positions */
 
 bool gw_joint_slides(const gw_joint_law *law, double q, double v)
 {
@@ -132,7 +131,7 @@ bool gw_joint_slides(const gw_joint_law *law, double q, double v)
 
 #define TURNING_STEPS 52
 
-/* s(w) = -force / F by bisection: it rises all the way. */
+/* Solves s(w) = -force / F by bisection, as s is monotonic. */
 double gw_joint_turn_bristle(const gw_joint_law *law, double q, double force, double *root)
 {
     assert(law && law->friction > 0 && root);
@@ -272,13 +271,13 @@ void gw_joint_limit_spring(double inertia, double dt, double *stiffness, double 
 
 /* ---- motors in an implicit step -------------------------------------------------------------- */
 
-/* The force of the motor's linear law where the joint accelerates by a. */
+/* The force of the motor's linear law for the joint's acceleration a. */
 static double motor_linear_force(const gw_motor_force_model *m, double h, double v, double a)
 {
     return m->force - m->damping * h * a - m->stiffness * h * (v + h * a);
 }
 
-/* The most that a motor gives in its direction at speed v. */
+/* The motor's largest force in its direction at velocity v. */
 static double motor_speed_force(const gw_motor_force_model *m, double v)
 {
     return m->fade_slope * (copysign(m->speed, m->force) - v);
@@ -301,9 +300,9 @@ double gw_motor_force_in(const gw_motor_force_model *m, int state, double h, dou
     }
 }
 
-/* The speed's bound is tried before what lies beyond it, which only comes from being driven there.
- * From one maximum to the other it goes by the linear law: where that law is stiff, either maximum
- * asks for the other one, and neither is the answer. */
+/* AT_SPEED is tried before BEYOND_SPEED, which only an external drive reaches. Between minimum and
+ * maximum the state passes through the linear law: with a stiff law either bound would lead to the
+ * other one, and neither is the solution. */
 int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double v, double a)
 {
     double force = motor_linear_force(m, h, v, a), to = v + h * a, ahead = copysign(1, m->force);

@@ -16,7 +16,7 @@
 #include "rt/dynamics/runge_kutta.h"
 
 #define STAGES 4    /* of gw_kutta4 */
-#define TURN   0.05 /* rad in a step, up to which fourth order is enough */
+#define TURN   0.05 /* rad of rotation in a step up to which fourth order is used */
 
 bool gw_lockstep_takes(const gw_model *model, double h)
 {
@@ -56,7 +56,7 @@ static void put_body(gw_lockstep_lanes *l, int lane, const gw_guided *body)
     put(&l->w, lane, gw_angular_part(body->z_dot));
 }
 
-/* Stores what a step led to; false: it is not finite, the body stays as it was. */
+/* Stores the state after a step; false: it is not finite, and the body keeps its state. */
 static bool take_body(const gw_lockstep_lanes *l, int lane, const gw_body_motion *end,
                       const gw_lanes *q, const gw_lanes3 *v, gw_guided *body)
 {

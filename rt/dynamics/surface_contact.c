@@ -7,9 +7,9 @@
  *
  *   d . b_i = 0,    a_i . n = 0                                  gap = n . d
  *
- * which stays regular at touch, where the conditions d . a_i = 0 of closest points do not. With
- * C_ij = b_i . a_j, H_ij = delta_ij - d . b_ij, N_ij = a_i . n_j = -(b_jk . n)(a_i . b_k), steps
- * of Newton's method are
+ * which is regular at contact, d = 0, while the conditions d . a_i = 0 of closest points are not.
+ * With C_ij = b_i . a_j, H_ij = delta_ij - d . b_ij, N_ij = a_i . n_j = -(b_jk . n)(a_i . b_k),
+ * steps of Newton's method are
  *
  *   H y_b = C y_a + d . b,     K y_a = -a . n - N H^-1 (d . b),     K = a_ij . n + N H^-1 C
  *
@@ -32,11 +32,11 @@
 #include "rt/geometry/nurbs_pole.h"
 
 #define THERE       1e-14 /* of the size: no step */
-#define NEARLY      1e-3  /* of it: what is less at the end of a step is reported */
-#define DEGENERATE  1e-12 /* of the size: no less derivative, at an apex or a corner */
-#define BESIDE_APEX 1e-4  /* of the domain: nearer to one of these nothing starts */
+#define NEARLY      1e-3  /* of it: a smaller one at the end of a step is reported */
+#define DEGENERATE  1e-12 /* of the size: the least norm of a derivative, at an apex or a corner */
+#define BESIDE_APEX 1e-4  /* of the domain: least distance of a start from an apex or a corner */
 #define GRID        8     /* samples of a direction, for a search */
-#define PAIRS       1000  /* of parts of two shapes that are looked into for their closest points */
+#define PAIRS       1000  /* of parts of two shapes examined for the closest points */
 #define CANDIDATES  6     /* samples that are tried */
 
 /* ---- one side ------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static gw_raw_patch on_simple(const gw_surface *s, const double *z)
     return r;
 }
 
-/* Most shapes lie in their body's own frame. */
+/* Skips the rotation for shapes in the axes of their body's frame. */
 static gw_vec3 rotate_from_shape(const gw_surface *s, gw_vec3 x)
 {
     bool lies = s->turn.x == 0 && s->turn.y == 0 && s->turn.z == 0;

@@ -7,9 +7,9 @@
  *   rate   = d . (v_a + w_a x r_a - v_b - w_b x r_b)
  *   bias   = d-dot . (the same) + d . (w_a x (c-dot - v_a) - w_b x (c-dot - v_b))
  *
- * along the normal n of b's surface (from b to a) that is the rate of the gap, as c lies on the
- * common normal; along two tangents it is the slip. Two curves keep one tangent with rows of their
- * own (curve_contact.c), and slip along that.
+ * along the normal n of b's surface (from b to a) the rate is that of the gap, as c lies on the
+ * common normal; along two tangents it is the slip. Two curves have rows of their own for the
+ * common tangent (curve_contact.c), and slip along it.
  */
 #include <assert.h>
 #include <math.h>
@@ -160,7 +160,7 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
         gw_surface_contact_near(contact, &frame_a, &frame_b, &place, &x);
     else
         x = contact_of(contact, &frame_a, &frame_b, &place);
-    /* closed forms have a's point, common normals b's: both take the one between */
+    /* c is a's point in closed forms, b's on a common normal: the result is the midpoint */
     double half = gw_surface_contact_is_general(contact) ? 0.5 : -0.5;
     *gap = x.gap;
     *normal = x.n;

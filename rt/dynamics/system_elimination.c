@@ -24,7 +24,7 @@
 /* Smallest relative pivot of an independent row while offsets keep dependent rows from being
  * exactly dependent. */
 #define SAME_APART    1e-3
-#define FIRMER        1e-4  /* of the best row's remainder: less halves a row's priority as pivot */
+#define FIRMER        1e-4  /* ratio of remainders below which the priority as pivot is halved */
 #define SURE          1e-6  /* relative pivot below which the dense operator is factored */
 #define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: K_ii below it is rounding */
 #define DENSE_MOST    600   /* largest number of rows for the dense operator */

@@ -60,8 +60,8 @@ static void euler_step(gw_system *s, const gw_forces *forces, double t, double h
     gw_system_add_work(sum, h, &power);
 }
 
-/* From home, h on. A motor that reaches its maximum on the way makes a kink, which must not be
- * extrapolated over: then the finest run alone counts. */
+/* A motor that reaches its maximum within the substep causes a kink, over which extrapolation is
+ * invalid: then only the finest run is used. */
 void gw_system_integrate_implicitly(gw_system *s, const gw_forces *forces, double t, double h,
                                     gw_system_work *sum, gw_wrench *constraint)
 {
@@ -111,8 +111,9 @@ static void free_acceleration(gw_system *s, double *a)
         gw_system_gather(s, a);
         return;
     }
-    /* D^-1 (f - C u) does not last: the effect of stiff joints is over within the step. Control
-     * adds D^-1 J^T F of the hand; both together are to be the coming step's mean, F as it was. */
+    /* D^-1 (f - C u) is not the mean over the step, as stiff joints relax within it. Control adds
+     * D^-1 J^T F of the hand; the sum has to be the mean over the coming step, with the hand's last
+     * wrench F. */
     memset(s->motor_states, 0, (size_t)s->dof);
     s->on[s->held] = s->integrator.implicit_on_held;
     s->substep = s->integrator.implicit_dt;
@@ -125,7 +126,7 @@ static void free_acceleration(gw_system *s, double *a)
     gw_system_add_scaled(s->dof, -1, s->scratch, a);
 }
 
-/* Computes all that depends on velocities anew, for `speed` times those of the state. */
+/* Updates all that depends on velocities for `speed` times those of the state. */
 static void scale_velocities(gw_system *s, const gw_system_state *state, double speed)
 {
     for (int i = 0; i < s->body_count; i++)

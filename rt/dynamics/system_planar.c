@@ -1,8 +1,8 @@
 /*
- * Bodies of a system that move in a plane, as those of most linkages: every joint from the ground
- * to them turns about the plane's normal n or slides along it, or both. Of twists, wrenches and
- * inertias three components remain, at a quarter of the cost in space. With the angle phi of a
- * body, R = R(phi) in the plane, and ' for a quarter turn,
+ * Bodies of a system that move in a plane, as those of most linkages: every joint between the
+ * ground and them rotates about the plane's normal n, slides along the plane, or both. Of twists,
+ * wrenches and inertias three components remain, at a quarter of the cost in space. With the angle
+ * phi of a body, R = R(phi) in the plane, and ' for a quarter turn,
  *
  *   revolute    phi = phi_p + z,   x = x_p + R_p j + R b,            S = (-b_y, b_x, 1)
  *   prismatic   phi = phi_p,       x = x_p + R_p (j + z d) + R b,    S = (R_p d, 0)
@@ -18,11 +18,11 @@
 
 #include "rt/dynamics/system_private.h"
 
-#define IN_PLANE 1e-13 /* sine of the angle by which an axis may lean */
+#define IN_PLANE 1e-13 /* largest sine of the angle between an axis and the normal */
 
 /* ---- finding planes ------------------------------------------------------------------------- */
 
-/* Poses of the body, its joint and its centre of mass while all angles are zero. */
+/* Orientation of a body while all angles are zero. */
 static gw_quat upright_of(const gw_system *s, int body)
 {
     return gw_body_of(s, body)->flat.upright;
@@ -35,7 +35,8 @@ static gw_vec3 axis_of(const gw_system *s, int body)
     return gw_rotate(at, gw_v3(0, 0, 1));
 }
 
-/* A joint that may be a planar one in a plane; one that is turned round measures in the body. */
+/* A planar joint that may be treated in its plane; a reversed one has its coordinates in the
+ * body. */
 static bool is_planar(const gw_system_body *k)
 {
     return k->def.joint == GW_MOBILIZER_PLANAR && !k->def.reversed && !k->set;
@@ -46,8 +47,8 @@ static bool only_slides(const gw_system_body *k)
     return k->def.joint == GW_MOBILIZER_PRISMATIC || k->def.joint == GW_MOBILIZER_FIXED;
 }
 
-/* The normal of a tree's plane: the axis of its first joint that turns and whose axis stands still,
- * as those before it only slide. */
+/* The normal of a tree's plane: the axis of its first rotating joint with only sliding joints
+ * before it, so that the axis is fixed. */
 static gw_vec3 normal_of(const gw_system *s, int root)
 {
     for (int i = root; i < s->body_count; i++) {
@@ -140,7 +141,7 @@ void gw_planar_find(gw_system *s)
 
 /* ---- kinematics ----------------------------------------------------------------------------- */
 
-/* What one pass over the bodies does with each of them is one function of these. */
+/* Functions inlined into one pass over the bodies. */
 #define PASS static inline __attribute__((always_inline))
 
 /* Columns of a planar joint: the last one is that of a revolute joint. */
@@ -374,8 +375,8 @@ PASS void subtract_square(double i[6], const double u[3], double by)
     i[3] -= by * u[2] * u[0], i[4] -= by * u[2] * u[1], i[5] -= by * u[2] * u[2];
 }
 
-/* Of a planar joint: U and L of D = S^T I^A S + added. What its own springs and dampers hold is
- * passed on, by the columns of U L^-T. */
+/* Of a planar joint: U and L of D = S^T I^A S + added; I^A - U D^-1 U^T, by the columns of U L^-T,
+ * is added to the parent. */
 static void articulate_planar(gw_system_body *k, const double *added, gw_system_body *p)
 {
     double *i = k->flat.inertia, d[3][3], largest = 0;
@@ -536,9 +537,8 @@ void gw_planar_accelerate(gw_system_body *k, const gw_system_body *p)
 
 /* ---- both passes at once: gw_tree_solve() ---------------------------------------------------- *
  *
- * A joint that turns about the body's origin passes on no torque but its own: of I^a a symmetric 2
- * x 2 matrix remains.
- */
+ * A hinge at the body's origin transmits no torque about it (except its own): I^a reduces to a
+ * symmetric 2 x 2 matrix. */
 
 PASS void pass_inertia(gw_system_body *k, gw_system_body *p)
 {

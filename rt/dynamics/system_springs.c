@@ -15,7 +15,7 @@
 
 #include "rt/dynamics/system_private.h"
 
-/* One spring where the bodies are. */
+/* State of a spring at the present configuration. */
 typedef struct spring_state {
     gw_vec3 arm[2];           /* from the bodies' origins to the points */
     gw_vec3 along, apart;     /* n; velocity of a's point relative to b's */
@@ -45,7 +45,7 @@ static spring_state state_of(const gw_system *s, const gw_system_spring_def *def
     return x;
 }
 
-/* The force on a's point, and its opposite on b's. */
+/* Adds the force f on a's point, and -f on b's. */
 static void apply_spring_force(const gw_system_spring_def *def, const spring_state *x, gw_vec3 f,
                                gw_wrench *on)
 {
