@@ -22,12 +22,10 @@
 
 /* Closest points are a minimum of the distance where both H and K are positive definite; with a
  * penetration above this share of the size the bodies are on the wrong sides of each other. */
-#define DEEPEST 0.5
-#define SAME    1e-3 /* of the size: places nearer than this are the same */
-#define FLAT    0.9  /* cosine: a rim whose axis is nearer to the normal lies nearly flat */
-#define NEARLY_FLAT                                                                                \
-    0.05 /* of the inverse radius: relative curvature of a pinned point, at most                   \
-          */
+#define DEEPEST      0.5
+#define SAME         1e-3 /* of the size: places nearer than this are the same */
+#define FLAT         0.9  /* cosine: a rim whose axis is nearer to the normal lies nearly flat */
+#define NEARLY_FLAT  0.05 /* of the inverse radius: points with less curvature are pinned */
 #define RIM_SUPPORTS GW_CONTACT_SUPPORTS
 #define RIM_STARTS   6   /* starts around a rim whose lowest point was lost, */
 #define RIM_TURN     2.4 /* rad, from each to the next */
