@@ -1,7 +1,7 @@
 /*
- * Systems of bodies in a scene's dynamics: everything that joints and constraints join to a held or
- * a free object (rt/scene/scene_system.h), with hands that drag or push any of its bodies. On the
- * loop's thread, RT safe, but for create and destroy.
+ * Systems of bodies in a scene's dynamics: all bodies that joints and constraints connect with a
+ * held or a free object (rt/scene/scene_system.h), with drags and pushes of any of them. On the
+ * loop's thread, RT safe, except for create and destroy.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/sim/scene_dynamics_private.h"
 
-#define BRAKE_TIME         0.02  /* s in which a strained mechanism loses most of its speed */
-#define ENERGY_ERROR_SHARE 1e-6  /* of a system's kinetic energy: more is reported */
-#define ENERGY_ERROR_LEAST 1e-18 /* J; less is rounding of what came to rest */
+#define BRAKE_TIME         0.02  /* s, time constant of braking a strained mechanism */
+#define ENERGY_ERROR_SHARE 1e-6  /* of a system's kinetic energy: larger errors are reported */
+#define ENERGY_ERROR_LEAST 1e-18 /* J: smaller errors are rounding */
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -132,8 +132,8 @@ static bool is_mechanism(const gw_scene *scene, const gw_scene_system *s)
     return alone;
 }
 
-/* Where a search from where the layout has put the bodies finds other places, at which they do not
- * hold together: the layout's own. */
+/* Creates the system with contact places found from the laid-out poses or, if closures are not
+ * satisfied with those, with the layout's places. */
 static gw_system *create_where_assembled(const gw_scene_system *from, const gw_system_def *def,
                                          gw_closure_def *closures, gw_error *error)
 {
@@ -149,7 +149,7 @@ static gw_system *create_where_assembled(const gw_scene_system *from, const gw_s
     return gw_system_create(&there, &open);
 }
 
-/* Its limits are contacts (joint_limits.c). */
+/* Without the system's own limits, which are rows of the contact world (joint_limits.c). */
 static gw_system *create_without_limits(const gw_scene_system *from, bool silent, gw_error *error)
 {
     gw_system_def def = gw_scene_system_def(from);
@@ -189,7 +189,7 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     gw_error open = {0};
     d->system = create_without_limits(from, silent, &open);
     d->from = NULL;                  /* the layout's */
-    if (!d->system && open.where[0]) /* a closure stays open */
+    if (!d->system && open.where[0]) /* a closure is not satisfied */
         return gw_scene_system_refuse(def->scene, from, &open, error);
     if (!d->system)
         return gw_fail(error, open.code, "", "%s", open.message);
@@ -283,9 +283,9 @@ void gw_body_systems_start_local(gw_scene_dynamics *m, int index)
         gw_local_models_start(m->locals, index, d->system, &d->resisted);
 }
 
-/* Energy that a new local model brings is paid with what earlier ones took, else by the motion:
- * whatever Coriolis terms are left out, a mechanism never has more energy than hand, motors and
- * contacts gave it. What local models took is remembered up to the energy of its motion. */
+/* Energy added by a new local model is offset by energy that earlier models removed, the rest is
+ * removed from the motion: without Coriolis terms the mechanism would otherwise gain energy. Energy
+ * removed by models is remembered up to the kinetic energy. */
 static void adopt_local(gw_scene_dynamics *m, int index, bool takes)
 {
     gw_dynamic_system *d = &m->systems[index];
@@ -317,7 +317,7 @@ void gw_body_systems_exchange_locals(gw_scene_dynamics *m, gw_detection_turn tur
     }
 }
 
-/* It is no longer driven by what is true: it comes to rest until there is a new model. */
+/* A mechanism outside its model's range of validity is braked until there is a new model. */
 void gw_body_systems_brake(gw_scene_dynamics *m, double dt)
 {
     for (int i = 0; i < m->system_count; i++)
@@ -382,9 +382,9 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
 
 /* ---- hands ---------------------------------------------------------------------------------- */
 
-/* A lower bound of the mass and inertia effective at a body of the model along any
- * direction; of a body whose origin hardly moves, on an axle say, the mass is that of all bodies:
- * no hand is stronger for it. `work`: 7 entries a degree of freedom. */
+/* A lower bound, over all directions, of the effective mass and inertia at a body of the model; the
+ * mass is bounded by that of all bodies, as the origin of a body on an axle hardly moves. `work`: 7
+ * entries per degree of freedom. */
 static gw_mass effective_mass(const gw_model *model, int body, gw_vec3 com, double whole,
                               double *work)
 {
@@ -424,7 +424,7 @@ void gw_scene_dynamics_end_drags(gw_scene_dynamics *m, int tool)
     }
 }
 
-/* The wrench of a second tool as the step begins. */
+/* Applies the wrench of a second tool at the step's start. */
 static void push_second(gw_scene_dynamics *m, int tool)
 {
     gw_world_system *second = &m->second_world_system[tool],
@@ -440,8 +440,7 @@ static void push_second(gw_scene_dynamics *m, int tool)
     first->still = first->still || second->still;
 }
 
-/* The system's step as the second tool reads it: its work is booked with the pushes.
- */
+/* The result of the system's step for the second tool, whose work is part of gw_step.pushed. */
 static void split_step_of_second(gw_scene_dynamics *m, int tool)
 {
     gw_world_system *second = &m->second_world_system[tool];
@@ -452,7 +451,7 @@ static void split_step_of_second(gw_scene_dynamics *m, int tool)
         memcpy(second->impulse, first->impulse, sizeof second->impulse);
 }
 
-/* Pose and twist of an end of a joint, a body or a ground. */
+/* Pose and twist of a joint's end: a body or a ground. */
 static gw_pose end_of(const gw_dynamic_system *d, int end, gw_twist *twist)
 {
     gw_pose pose;
@@ -465,7 +464,8 @@ static gw_pose end_of(const gw_dynamic_system *d, int end, gw_twist *twist)
     return ground.pose;
 }
 
-/* The body whose wrench of its joint or closure tells that of a joint: of a, or of b. */
+/* The body whose joint or closure wrench gives the wrench of a joint, and whether it is on b's
+ * side. */
 static int joint_side(const gw_placed_joint *j, bool *of_b)
 {
     bool cut = j->body >= 0 && j->body != j->a && j->body != j->b; /* a half of a, or of b */
@@ -564,8 +564,8 @@ bool gw_body_systems_find_link(const gw_scene_dynamics *m, int link, int *system
     return false;
 }
 
-/* Position and velocity of a joint that closes a loop, from where its bodies are; turns go on from
- * where they were. */
+/* Position and velocity of a joint that closes a loop, from the bodies' poses; angles continue from
+ * their present turn. */
 static void closing_joint_state(const gw_dynamic_system *d, const gw_placed_joint *j, double *q,
                                 double *v)
 {
@@ -587,8 +587,8 @@ static void closing_joint_state(const gw_dynamic_system *d, const gw_placed_join
     }
 }
 
-/* The wrench of b on a of joint `index` in the last step, its limits included, at a's frame where
- * that was as the step began. */
+/* The wrench of b on a by joint `index` in the last step, including its limits, at a's frame at the
+ * step's start. */
 static gw_wrench wrench_of(const gw_scene_dynamics *m, int system, int index)
 {
     const gw_dynamic_system *d = &m->systems[system];
@@ -626,8 +626,8 @@ static void publish_joints(const gw_scene_dynamics *m, int system, gw_snapshot *
     }
 }
 
-/* The wrench of its parent on each link in the last step, limits of its joint included, at the
- * link's frame where that was as the step began. */
+/* The wrench of its parent on each link in the last step, including limits of its joint, at the
+ * link's frame at the step's start. */
 static void publish_links(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     for (int i = 0; i < m->system_count; i++) {

@@ -1,14 +1,13 @@
 /*
- * How systems of bodies go on: after an edit from where they were, what its relations ask of them
- * otherwise lost as offsets within a transition; and on grounds that move. On the loop's thread, RT
- * safe.
+ * Continuation of systems of bodies after an edit, from their present state, with offsets of joints
+ * and rows removed in a transition; and motion of their grounds. On the loop's thread, RT safe.
  */
 #include <assert.h>
 
 #include "rt/sim/scene_dynamics_private.h"
 
-#define REACHED    1e-9  /* of the length: closures hold where bodies are put */
-#define SAME_PLACE 1e-13 /* m, and of how far it is: rounding of poses */
+#define REACHED    1e-9  /* of the length: closures are satisfied at the given poses */
+#define SAME_PLACE 1e-13 /* m, and relative to the distance: rounding of poses */
 
 /* ---- grounds and offsets -------------------------------------------------------------------- */
 
@@ -19,7 +18,7 @@ static double energy_of(const gw_dynamic_system *d)
     return kinetic + potential;
 }
 
-/* The displayed pose of a mechanism's base, on its way to the scene's. */
+/* The displayed pose of a mechanism's base, during a transition. */
 static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
 {
     gw_pose base = g->start;
@@ -28,8 +27,8 @@ static gw_pose base_of(const gw_dynamic_ground *g, gw_twist *rate)
     return base;
 }
 
-/* Where the base of a mechanism is shown, by the hash of its id, and how that moves; false: no
- * system has it. */
+/* Displayed pose and twist of a mechanism's base, by the hash of its id; false: no system has
+ * it. */
 static bool find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose, gw_twist *twist)
 {
     for (int i = 0; i < m->system_count; i++)
@@ -43,14 +42,14 @@ static bool find_base(const gw_scene_dynamics *m, uint64_t name, gw_pose *pose, 
     return false;
 }
 
-/* The way of a ground from where it was laid out. */
+/* The displacement of a ground from its laid-out pose. */
 static gw_pose ground_displacement(const gw_dynamic_ground *g, const gw_pose *now)
 {
     gw_pose back = gw_pose_inverse(&g->start);
     return gw_pose_mul(now, &back);
 }
 
-/* From `from`, such that it is at `to` in dt; at rest where they are the same but for rounding. */
+/* The constant twist that moves `from` to `to` in dt; zero if they are equal within rounding. */
 static gw_twist twist_between(const gw_pose *from, const gw_pose *to, double dt)
 {
     gw_twist way = gw_pose_sub(to, from);
@@ -60,7 +59,7 @@ static gw_twist twist_between(const gw_pose *from, const gw_pose *to, double dt)
     return (gw_twist){gw_add(about.v, gw_cross(about.w, from->p)), about.w};
 }
 
-/* The rest of the offsets that an edit left between bodies. */
+/* The remaining share of the offsets after an edit. */
 static double share_of(const gw_dynamic_system *d)
 {
     gw_pose largest = gw_pose_identity();
@@ -70,7 +69,7 @@ static double share_of(const gw_dynamic_system *d)
     return (left > 0 ? left : gw_norm(gw_quat_log(largest.q))) / d->apart;
 }
 
-/* The system where the layout has it, at rest, on its grounds where they are. */
+/* Resets the system to the layout's poses, at rest, with grounds at their present poses. */
 static void begin_at_layout(gw_dynamic_system *d)
 {
     for (int k = 0; k < d->ground_count; k++) {
@@ -93,9 +92,8 @@ bool gw_scene_dynamics_travels(const gw_scene_dynamics *m, int tool)
     return system >= 0 && gw_dynamic_system_travels(&m->systems[system]);
 }
 
-/* The offsets of an edit go by a transition; where its end cannot be reached that way, or the step
- * before failed on the way, the system begins anew. Returns the energy that it brings between two
- * steps. */
+/* Reduces the offsets of an edit by a transition; if its end cannot be reached, or the last step
+ * failed, the system is reset to the layout. Returns the change of energy between two steps (J). */
 static double fade_offsets(gw_dynamic_system *d, const gw_step *last, double dt)
 {
     double brought = 0, before = energy_of(d);
@@ -153,7 +151,7 @@ void gw_body_systems_move_grounds(gw_scene_dynamics *m, const gw_kinematics *kin
     }
 }
 
-/* How a fixed object moved as a ground before, as the motion of a point that is at `at` now. */
+/* The former twist of a fixed object as a ground, for a point that is now at `at`. */
 static gw_twist motion_before(const gw_scene_dynamics *old, uint64_t name, gw_vec3 at)
 {
     for (int i = 0; i < old->system_count; i++)
@@ -179,8 +177,8 @@ void gw_dynamic_system_rename(gw_dynamic_system *d, const gw_new_names *names)
         gw_name_table_give(&names->bodies, &d->grounds[i].name, 1);
 }
 
-/* Puts its grounds where geometry and bases are shown, moving as they did: what hangs on them goes
- * on, too. */
+/* Sets the grounds to the displayed poses of geometry and bases with their former twists, so that
+ * bodies on them keep their motion. */
 static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
                           const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
@@ -200,10 +198,10 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
         d->twists[k] = g->object >= 0 ? motion_before(old, g->name, d->poses[k].p) : still;
     }
     gw_system_move_grounds(d->system, d->poses, d->twists);
-    d->grounds_move = true; /* to be looked at in the next tick */
+    d->grounds_move = true; /* checked in the next tick */
 }
 
-/* The mobilizers of `old` that those of a system go on as; whether there are any. */
+/* Finds the mobilizers of `old` whose state those of a system take over; true if there are any. */
 static bool find_joints(gw_dynamic_system *d, const gw_dynamic_system *old)
 {
     int count = gw_model_bodies(gw_system_model(d->system));
@@ -220,7 +218,7 @@ static bool find_joints(gw_dynamic_system *d, const gw_dynamic_system *old)
     return any;
 }
 
-/* The same joints go on from where they are, turns counted on. */
+/* Joints of the same name take over position, velocity and number of turns. */
 static void continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
 {
     for (int i = 0; i < old->system_count; i++)
@@ -228,7 +226,7 @@ static void continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
             gw_system_continue_joints(d->system, old->systems[i].system, d->before);
 }
 
-/* The same contacts go on from where they are, if they do so in the layout. */
+/* Contacts that the layout continued take over their present places. */
 static void continue_contacts(gw_dynamic_system *d, const gw_scene_dynamics *old)
 {
     for (int i = 0; i < old->system_count; i++) {
@@ -246,7 +244,7 @@ static void continue_contacts(gw_dynamic_system *d, const gw_scene_dynamics *old
     }
 }
 
-/* Hands stay at the bodies that they drag. False where the first one was in no system. */
+/* Drags and pushes continue at the same bodies. False if the first body was in no system. */
 static bool keep_hands(gw_dynamic_system *d, const gw_scene_dynamics *old)
 {
     gw_pose unused;
@@ -258,8 +256,8 @@ static bool keep_hands(gw_dynamic_system *d, const gw_scene_dynamics *old)
     return true;
 }
 
-/* Poses and twists that the bodies go on from. Of what is in loops no joint begins elsewhere by
- * itself: all that is in them begins as it is laid out. */
+/* Initial poses and twists of the bodies. In a loop a single joint cannot begin at another
+ * position: all its bodies begin as laid out. */
 static void find_bodies(gw_dynamic_system *d, const gw_scene_dynamics *old)
 {
     const gw_model *model = gw_system_model(d->system);
@@ -282,9 +280,9 @@ static void find_bodies(gw_dynamic_system *d, const gw_scene_dynamics *old)
     }
 }
 
-/* Bodies of the same name go on where they are, unless an edit puts them elsewhere; what the
- * relations ask of them otherwise they do within a transition. A mechanism by itself goes on joint
- * by joint, those that it has more of begin. */
+/* Bodies of the same name keep their state, unless an edit moves them; offsets under the new
+ * constraints are removed in a transition. A mechanism of its own is taken over joint by joint;
+ * additional joints begin as laid out. */
 static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
                          const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {

@@ -1,7 +1,7 @@
 /*
- * Free bodies: rigid bodies that move on the set that their constraints to fixed objects leave
- * them. How they are built, carried over to another scenario, moved with their set, and shown;
- * their step is in scene_dynamics.c. On the loop's thread, RT safe, but for create and destroy.
+ * Free bodies: rigid bodies that move on the set of their constraints to fixed objects. Creation,
+ * transfer to another scenario, motion with their set, and publication; their step is in
+ * scene_dynamics.c. On the loop's thread, RT safe, except for create and destroy.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static double energy_of(const gw_dynamic_free_body *b)
 
 /* ---- building ------------------------------------------------------------------------------- */
 
-/* An object that a tool holds is the tool's, whatever else it may be. */
+/* True for a free object that no tool holds and no system contains. */
 static bool moves_freely(const gw_scene_dynamics_def *def, int object)
 {
     for (int t = 0; t < def->tool_count; t++)
@@ -114,8 +114,7 @@ int gw_free_bodies_projected_body(const gw_scene_dynamics *m)
 
 /* ---- onto other sets ------------------------------------------------------------------------- */
 
-/* By how much the set is still displaced; `rate`: its twist (of the world's point at the origin).
- */
+/* The remaining displacement of the set; `rate`: its twist (of the point at the world's origin). */
 static gw_pose remaining_displacement(const gw_dynamic_free_body *b, gw_twist *rate)
 {
     gw_pose shown = b->landing, back = gw_pose_inverse(&b->landing);
@@ -128,9 +127,9 @@ static gw_pose remaining_displacement(const gw_dynamic_free_body *b, gw_twist *r
 }
 
 /*
- * A new set takes hold of the body where it is: displaced, and moving so that it leaves the body
- * the motion that it has. What of this the set, which may move with its geometry (`base`), does not
- * allow fades as the displacement does (rt/haptics/transition.h).
+ * Begins a transition to a new set: the set is displaced to the body's pose, and moves so that the
+ * body keeps its twist. The part of the twist that the set, which may move with its geometry
+ * (`base`), does not allow decays with the displacement (rt/haptics/transition.h).
  */
 static void begin_transition(gw_dynamic_free_body *b, const gw_guided *was, const gw_twist *base,
                              const gw_transition_limits *limits)
@@ -141,8 +140,7 @@ static void begin_transition(gw_dynamic_free_body *b, const gw_guided *was, cons
     b->landing = b->body.pose;
     b->body.pose = was->pose;
     b->body.twist = was->twist;
-    gw_guided_set_base_motion(&b->body,
-                              &base_motion); /* what the displaced set leaves of its motion */
+    gw_guided_set_base_motion(&b->body, &base_motion); /* the twist that the displaced set allows */
     gw_twist allowed = {b->body.twist.v, gw_unrotate(at.q, b->body.twist.w)};
     gw_transition_start(&b->transition, &was->pose, &was->twist, &b->landing, &allowed, limits);
     at = remaining_displacement(b, &rate);
@@ -158,7 +156,7 @@ static void carry_body(gw_dynamic_free_body *b, const gw_dynamic_free_body *was,
 {
     gw_guided_def def = b->def;
     gw_pose to = was->body.pose;
-    if (!gw_finite_pose(&to)) /* its step had failed: where the scene has it */
+    if (!gw_finite_pose(&to)) /* its last step failed: the scene's pose */
         return;
     if (b->branch[0]) {
         gw_moving_submanifold_at_switch(kinematics, b->object, b->branch, &def, &to);
@@ -173,7 +171,8 @@ static void carry_body(gw_dynamic_free_body *b, const gw_dynamic_free_body *was,
     b->hand = was->hand;
 }
 
-/* It was part of a system, or a tool held it: on its set, as near as may be to where it was. */
+/* Places a body that was part of a system or held by a tool: on its set, nearest to its former
+ * pose. */
 static void release_body(const gw_scene_dynamics *old, gw_dynamic_free_body *b)
 {
     gw_pose was, to;
@@ -205,7 +204,7 @@ void gw_free_bodies_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *ol
     }
 }
 
-/* The set goes on its way by a tick. */
+/* Advances the set's transition by a tick. */
 static void advance_set(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_pose *after)
 {
     gw_twist rate;
@@ -215,7 +214,7 @@ static void advance_set(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_
     *after = remaining_displacement(b, &rate);
 }
 
-/* False where its branch is gone. */
+/* Moves the set with its geometry. False if its branch no longer exists. */
 static bool move_set(gw_dynamic_free_body *b, gw_kinematics *kinematics, double dt)
 {
     gw_pose before, after;

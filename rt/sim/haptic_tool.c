@@ -1,9 +1,9 @@
 /*
- * A haptic tool through a tick: sense, step, command. How it takes hold of a model is in
- * haptic_tool_switch.c. On the loop's thread, RT safe.
+ * The tick of a haptic tool: sense, step, command. Its initialisation and bumpless transitions are
+ * in haptic_tool_switch.c. On the loop's thread, RT safe.
  *
- * With control by impedance the tick is this file and rt/haptics/impedance.c, with admittance this
- * file alone but for the PID (rt/haptics/admittance.c). Every command leaves through the last gate
+ * For impedance devices control is in rt/haptics/impedance.c, for admittance devices it is here,
+ * with the PID of rt/haptics/admittance.c. Every command passes the last gate
  * (rt/haptics/limits.h).
  */
 #include "rt/sim/haptic_tool.h"
@@ -14,14 +14,14 @@
 #include "rt/haptics/limits.h"
 #include "rt/sim/moving_submanifold.h"
 
-#define BRAKE_TIME        0.05 /* s, in which a device without a hand loses most of its speed */
-#define PACE_FORCE        30.0 /* N: beyond, a transition slows down for the hand */
-#define PACE_FORCE_STOP   45.0 /* N: beyond, it waits */
-#define FREE_DAMPING      5.0  /* N s/m of the device while clutched */
+#define BRAKE_TIME        0.05 /* s, time constant of braking a device without a hand */
+#define PACE_FORCE        30.0 /* N: operator's force above which a transition slows down */
+#define PACE_FORCE_STOP   45.0 /* N: force above which it stops */
+#define FREE_DAMPING      5.0  /* N s/m, of the device while clutched */
 #define FREE_INERTIA      0.01 /* kg m^2 */
 #define FREE_DAMPING_TURN 0.1  /* N m s/rad */
-#define SINGULAR          0.01 /* rows this close to dependent, as a part of the largest */
-#define GROWTH_SHARE      0.2  /* of a speed limit, at most, that a speed is taken to grow a step */
+#define SINGULAR          0.01 /* gw_step.margin below which the tool is near a singular point */
+#define GROWTH_SHARE      0.2  /* of a speed limit: largest growth per step extrapolated */
 
 static const gw_wrench no_wrench = {{0, 0, 0}, {0, 0, 0}};
 
@@ -59,7 +59,8 @@ gw_pose gw_haptic_tool_object_pose(const gw_haptic_tool *tool)
     return body;
 }
 
-/* Of a mechanism: 1 / the trace of each half of Lambda^-1, at most the mass along any direction. */
+/* Mass and inertia at the held frame; of a mechanism 1 / trace of each half of Lambda^-1, a lower
+ * bound of the effective mass in any direction. */
 static gw_mass own_mass(const gw_haptic_tool *tool)
 {
     double columns[GW_MODEL_MAX_DOF][6], drift[6], inverse[6][6];
@@ -91,7 +92,7 @@ gw_mass gw_haptic_tool_mass(const gw_haptic_tool *tool)
     return mass;
 }
 
-/* Scales the velocity of the model; the kinetic energy that it lost (J). */
+/* Scales the velocity of the model; returns the kinetic energy lost (J). */
 static double slow_down(gw_haptic_tool *tool, double factor)
 {
     double v[GW_MODEL_MAX_DOF], before, after, potential;
@@ -108,7 +109,7 @@ static double slow_down(gw_haptic_tool *tool, double factor)
     return before - after;
 }
 
-/* Of the desired impedance's spring (J). */
+/* Energy of the desired impedance's spring (J). */
 static double desired_energy(const gw_haptic_tool *tool)
 {
     gw_pose held;
@@ -135,7 +136,8 @@ static double total_energy(const gw_haptic_tool *tool)
     return kinetic + potential;
 }
 
-/* Energy that was lost (J) is dissipated; energy that came can only be of moving geometry. */
+/* Energy lost (J) counts as dissipated, energy gained under edits: it can only come from moving
+ * geometry. */
 static void book_loss(gw_haptic_tool *tool, double lost)
 {
     tool->dissipated += fmax(lost, 0);
@@ -158,14 +160,14 @@ void gw_haptic_tool_stop(gw_haptic_tool *tool)
 /* ---- control of an impedance device -----------------------------------------------------------
  */
 
-/* The hand holds a point: its torque does not act, its turn is free. */
+/* True if the grasp is a point: the hand exerts no torque, and its rotation is free. */
 static bool holds_point(const gw_haptic_tool *tool)
 {
     return tool->def->grasp == GW_GRASP_POINT;
 }
 
-/* The device as control sees it, in task space, where scaled forces make it as much heavier; the
- * stricter of its and the tool's limits. */
+/* The device's properties in task space, where scaled forces scale its mass; with the stricter of
+ * the device's and the tool's limits. */
 static gw_impedance_device device_state(const gw_haptic_tool *tool)
 {
     const gw_device_info *info = gw_device_slot_info(tool->def->slot);
@@ -193,7 +195,7 @@ static gw_impedance_device device_state(const gw_haptic_tool *tool)
     return d;
 }
 
-/* Brings the device to rest where it is: M_d x'' = -M_d x' / tau dissipates whatever moves it. */
+/* Brakes the device: M_d x'' = -M_d x' / tau. */
 static gw_wrench braking_wrench(const gw_haptic_tool *tool)
 {
     gw_impedance_device d = device_state(tool);
@@ -201,9 +203,9 @@ static gw_wrench braking_wrench(const gw_haptic_tool *tool)
                        gw_scale(-d.inertia / BRAKE_TIME, d.twist.w)};
 }
 
-/* While the model is paused a simulated device and its control stand still with it, so that ticks
- * one by one are those of a run. One that was let go meanwhile (halted, clutched) is braked: it
- * would go on at its old speed when the model moves again. */
+/* True while a simulated device and its control are paused with the model, so that single ticks
+ * give the same results as a run. A device released meanwhile (halted, clutched) is not paused but
+ * braked, as it would continue at its old speed. */
 static bool is_held_paused(const gw_haptic_tool *tool, const gw_tick *tick)
 {
     bool simulated = tool->def->slot->driver->place != NULL;
@@ -211,8 +213,8 @@ static bool is_held_paused(const gw_haptic_tool *tool, const gw_tick *tick)
            !tool->clutch_wanted;
 }
 
-/* Control does not act in this tick: a device of a paused model is braked, one that is clutched,
- * lost or halted gets no wrench. */
+/* Without control in this tick: the device of a paused model is braked, a clutched, lost or halted
+ * one gets no wrench. */
 static void disengage_control(gw_haptic_tool *tool, const gw_tick *tick)
 {
     tool->output = (gw_impedance_out){0};
@@ -258,7 +260,7 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
     gw_desired_apply(&tool->desired, &tool->wrench_on_model);
 }
 
-/* And after it: the command to the device. */
+/* Impedance control after the model's step: the command to the device. */
 static void control_post_step(gw_haptic_tool *tool)
 {
     gw_operational_step step;
@@ -276,7 +278,7 @@ static void control_post_step(gw_haptic_tool *tool)
     tool->limited = tool->limited || tool->output.limited;
 }
 
-/* The desired impedance at an admittance device, which moves as the model does. */
+/* The desired impedance at an admittance device, which follows the model. */
 static void desired_pre_step(gw_haptic_tool *tool, const gw_tick *tick)
 {
     double columns[GW_MODEL_MAX_DOF][6];
@@ -291,7 +293,8 @@ static void desired_pre_step(gw_haptic_tool *tool, const gw_tick *tick)
 /* ---- sense ------------------------------------------------------------------------------------
  */
 
-/* The motion executor's wrench at the tool frame. It works on the model, displaced or not. */
+/* The motion executor's wrench at the tool frame. It uses the model's pose, without a transition's
+ * displacement. */
 static gw_wrench motion_wrench(gw_haptic_tool *tool, double dt)
 {
     const gw_guided_def *def = &tool->body.def;
@@ -312,7 +315,7 @@ static gw_wrench motion_wrench(gw_haptic_tool *tool, double dt)
     return gw_motion_tick(&tool->motion, &in);
 }
 
-/* The twist of the device's turn about a point that is held, else the tool's. */
+/* The twist in the hand: with a point grasp the device's own rotation, else the tool's. */
 static gw_twist twist_in_hand(const gw_haptic_tool *tool)
 {
     gw_twist twist = tool->twist;
@@ -321,10 +324,10 @@ static gw_twist twist_in_hand(const gw_haptic_tool *tool)
     return twist;
 }
 
-/* All operators of the task space, at the tool frame: the program's wrench, which is the hand's and
- * goes scaled by the tool; drag, push and guided motion as they are. What the device is to feel of
- * it; *beside: what acts on the model beside the device, since that has no forces exerted on it, or
- * holds a point and passes no torque on. */
+/* The wrench of all operators at the tool frame (world axes): the program's, scaled by the
+ * workspace map, and those of drag, push and guided motion. Returns the part that acts at the
+ * device; *beside: the part that acts on the model directly, as forces cannot be exerted on a real
+ * device and a point grasp transmits no torque. */
 static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick, gw_wrench *beside)
 {
     gw_device_slot *slot = tool->def->slot;
@@ -351,9 +354,9 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick, gw_w
     return all;
 }
 
-/* The operator's wrench as sensed. At an admittance device it is the tool's limits of force that
- * clamp it, and the virtual coupling is added where tool and device are apart; at an impedance
- * device control takes the wrench of the hand by itself. */
+/* Sets the operator's wrench from the sensed one. At an admittance device it is clamped to the
+ * tool's force limits, and the virtual coupling is added if tool and device differ; at an impedance
+ * device control uses the hand's wrench directly. */
 static void take_wrench(gw_haptic_tool *tool, bool limits)
 {
     const gw_scenario_tool *def = tool->def;
@@ -379,7 +382,7 @@ static void take_wrench(gw_haptic_tool *tool, bool limits)
     tool->wrench.f = tool->wrench_on_model.f = gw_add(tool->wrench.f, pull);
 }
 
-/* Holds the tool where it is while the clutch is wanted; at its end the map is centred anew. */
+/* Holds the tool at its pose while the clutch is requested; at its end the map is re-centred. */
 static void update_clutch(gw_haptic_tool *tool)
 {
     bool wanted = tool->clutch_wanted || (tool->reading.valid && tool->reading.clutch);
@@ -395,7 +398,8 @@ static void update_clutch(gw_haptic_tool *tool)
     tool->clutched = wanted;
 }
 
-/* Of the held object; their wrench at the tool frame of the model, displaced or not. */
+/* The unilateral constraints of the held object; wrench at the model's tool frame, without a
+ * transition's displacement. */
 static void read_unilaterals(gw_haptic_tool *tool, const gw_scene_dynamics *dynamics)
 {
     gw_pose held;
@@ -417,7 +421,8 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
         !tick->moving && (tool->coasts || !tick->engaged || tool->clutched || tool->lost);
     gw_haptic_tool_update_pose(tool);
     read_unilaterals(tool, dynamics);
-    if (is_held_paused(tool, tick)) { /* sensors are not asked: their noise goes on in the run */
+    if (is_held_paused(tool, tick)) { /* the sensors are not read, so that the sequence of their
+                                         noise is that of a run */
         if (gw_device_slot_true_pose(slot, &tool->reading.pose))
             tool->reading.valid = true;
         return;
@@ -461,10 +466,10 @@ static double work_along(const gw_wrench *w, const gw_twist *displacement)
 }
 
 /*
- * The work of the step that is not the hand's and control's, W - W_applied, is the desired
- * impedance's: its spring stores a part, its damper dissipates another, and what is left is done by
- * the control that makes the model's inertia another one, a motor. Without a desired mass nothing
- * is left: there the damper's part is what the energy balance asks for.
+ * The work of the step minus that of hand and control, W - W_applied, is done by the desired
+ * impedance: a part is stored in its spring, a part dissipated by its damper, and the rest, the
+ * work of inertia shaping, counts under motors. Without a desired mass there is no rest: the
+ * damper's part then follows from the energy balance.
  */
 static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
 {
@@ -476,7 +481,8 @@ static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
     gw_model_held(model_of(tool), &held, &twist);
     gw_twist displacement = gw_pose_sub(&held, &d->pose);
     double applied = work_along(&tool->wrench_on_model, &displacement), done = step->work;
-    if (tool->second_hold) { /* its wrench is pushed, and booked so */
+    if (tool->second_hold) { /* its wrench acts by gw_system_second_force(), and its work counts
+                                there */
         gw_wrench pushed = gw_desired_wrench(d, &tool->wrench_on_model, &d->pose, &twist);
         done = work_along(&pushed, &displacement);
     }
@@ -489,9 +495,8 @@ static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
     tool->motors += left + damped;
 }
 
-/* The factor that brings a speed within its limit, in the coming step too: a speed that grew by g
- * in this step is taken to grow so again, so that its mean over the next one is the limit at most.
- */
+/* The factor that keeps a speed within its limit in the coming step as well: the growth g of this
+ * step is assumed again, and the mean over the next step must not exceed the limit. */
 static double speed_factor(double speed, double before, double most)
 {
     double growth = fmin(fmax(speed - before, 0), GROWTH_SHARE * most);
@@ -516,7 +521,7 @@ static void limit_speed(gw_haptic_tool *tool)
     tool->limited = true;
 }
 
-/* A transition gives way to a hand that resists it: 1 full speed, 0 stands. */
+/* A transition slows down under an opposing force of the hand: 1 full speed, 0 stopped. */
 static double transition_pace(const gw_haptic_tool *tool)
 {
     double pace = (PACE_FORCE_STOP - gw_norm(tool->wrench.f)) / (PACE_FORCE_STOP - PACE_FORCE);
@@ -545,7 +550,7 @@ void gw_haptic_tool_pre_step(gw_haptic_tool *tool, const gw_tick *tick, gw_world
     tool->spin = gw_norm(twist.w);
 }
 
-/* The impulses of this step, for control. */
+/* Stores the impulses of this step for control. */
 static void remember_impulse(gw_haptic_tool *tool, const gw_world_system *system)
 {
     tool->had_impulse = system->collided;
@@ -554,7 +559,7 @@ static void remember_impulse(gw_haptic_tool *tool, const gw_world_system *system
                (size_t)gw_model_dof(system->model) * sizeof *tool->impulse);
 }
 
-/* A body at rest on a set that moves goes along. */
+/* Moves a body at rest with its moving set. */
 static void move_with_base_at_rest(gw_haptic_tool *tool, const gw_tick *tick)
 {
     if (!tick->moving || tool->shared || !tool->body.base.moves)
@@ -576,10 +581,10 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
     }
     tool->constraint = step->constraint;
     tool->step_failed = !step->finite;
-    if (step->finite) /* one that failed has no margin */
+    if (step->finite) /* a failed step has no margin */
         tool->singular = step->margin < (tool->singular ? 2 * SINGULAR : SINGULAR);
     tool->work += step->work;
-    /* of a failed step a shared model tells the energy itself, a body does not */
+    /* after a failed step a shared model reports the energy lost, a guided body does not */
     tool->dissipated += step->dissipated;
     if (!step->finite && isfinite(tool->kinetic_before))
         tool->dissipated += tool->kinetic_before;
@@ -614,8 +619,8 @@ bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, do
 /* ---- command ----------------------------------------------------------------------------------
  */
 
-/* A clutched admittance device moves as a free body under the hand; so does the turn of one that
- * holds a point. */
+/* A clutched admittance device moves as a free body under the hand; with a point grasp its rotation
+ * always does. */
 static gw_twist free_motion(gw_haptic_tool *tool, double dt)
 {
     double mass = gw_haptic_tool_mass(tool).mass;
@@ -636,8 +641,7 @@ static gw_gate_input gate_input(const gw_haptic_tool *tool, const gw_tick *tick,
                            .engaged = engaged && tick->engaged && !tool->reading.stop};
 }
 
-/* A command that was gated goes out. One that was not finite stops the device, and control begins
- * anew. */
+/* Sends a gated command. A non-finite one stops the device and resets control. */
 static void send_command(gw_haptic_tool *tool, const gw_gated_command *gated, const gw_tick *tick)
 {
     tool->limited = tool->limited || (gated->limited && tick->moving);
@@ -650,7 +654,7 @@ static void send_command(gw_haptic_tool *tool, const gw_gated_command *gated, co
     gw_pid_reset(&tool->pid);
 }
 
-/* To an impedance device: the wrench that control found. */
+/* Commands the wrench of control to an impedance device. */
 static void command_wrench(gw_haptic_tool *tool, const gw_command_limits *limits,
                            const gw_tick *tick)
 {
@@ -663,8 +667,8 @@ static void command_wrench(gw_haptic_tool *tool, const gw_command_limits *limits
     send_command(tool, &gated, tick);
 }
 
-/* To an admittance device: the velocity that takes it to the virtual tool, which was at `before`.
- */
+/* Commands the velocity that takes an admittance device to the virtual tool, which was at
+ * `before`. */
 static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limits,
                              const gw_pose *before, const gw_tick *tick)
 {

@@ -3,8 +3,8 @@
  */
 #include "rt/sim/haptic_tool.h"
 
-/* Splits the operator's force along the directions that are free for the tool's origin, and the
- * others. */
+/* Splits the operator's force into components along the free directions of the tool's origin and
+ * normal to them. */
 static void split_force(const gw_haptic_tool *tool, gw_tool_state *state)
 {
     double columns[GW_MODEL_MAX_DOF][6], drift[6];

@@ -1,6 +1,6 @@
 /*
- * How a tool takes hold: at tick 0, and at a change of scenario, where neither the hand nor the
- * model may feel a bump. On the loop's thread, RT safe.
+ * Initialisation of a tool at tick 0, and its bumpless transition at a change of scenario: neither
+ * forces at the hand nor the model's motion may jump. On the loop's thread, RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 /* ---- taking hold ------------------------------------------------------------------------------
  */
 
-/* The desired impedance, with its rest where the frame is held unless it had one there. */
+/* Sets the desired impedance; its rest is the present held frame, unless it has one for the same
+ * frame. */
 static void take_desired(gw_haptic_tool *tool, const gw_scenario_tool *def)
 {
     gw_pose held;
@@ -42,7 +43,7 @@ static void take_settings(gw_haptic_tool *tool, const gw_scenario_tool *def, dou
     tool->felt_inertia = gw_inertia_lower_bound(&mass.inertia);
 }
 
-/* The device at the tool: placed there if the driver can, else the map is centred on it. */
+/* Aligns device and tool: places the device if the driver can, else centres the map on it. */
 static void join_device(gw_haptic_tool *tool)
 {
     gw_pose at = {gw_add(tool->pose.p, tool->def->start.p),
@@ -105,7 +106,8 @@ static gw_transition_limits transition_limits(const gw_haptic_tool *tool,
     if (tool->drag.active)
         hand = (gw_hand_model){hand.stiffness + tool->drag.stiffness,
                                hand.damping + tool->drag.damping, hand.mass};
-    /* a hand that would ring is brought along as slowly as one that would not */
+    /* damping of an underdamped hand is raised, so that it is taken over as slowly as a damped
+     * one */
     hand.damping = fmax(hand.damping, HAND_DAMPING_LEAST * sqrt(hand.stiffness * hand.mass));
     gw_transition_limits limits = gw_scenario_transition_limits(scenario);
     limits.speed = gw_stricter_limit(limits.speed, tool->def->limits.speed);
@@ -117,9 +119,8 @@ static gw_transition_limits transition_limits(const gw_haptic_tool *tool,
     return limits;
 }
 
-/* The device stays where it is. Where the tool's frame, its device, its object or the stated scale
- * changed, or how far the set lets the tool go, the map is centred anew on it; else the hand keeps
- * the map it has. */
+/* The device keeps its pose. The map is re-centred on it if the tool's frame, device, object,
+ * stated scale or the extent of its set has changed; else the map is kept. */
 static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_pose *shown)
 {
     bool same = old && old->def->slot == tool->def->slot;
@@ -131,7 +132,7 @@ static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const g
         tool->map.scale = tool->def->map.scale;
     double scaled = tool->def->map.force / tool->map.force;
     tool->map.force = tool->def->map.force;
-    gw_wrench *steady = &tool->control.steady; /* what the hand feels goes on from where it was */
+    gw_wrench *steady = &tool->control.steady; /* the force at the hand is continuous */
     *steady = gw_wrench_scale(scaled, *steady);
     if (!same || rescaled || gw_pose_distance(shown, &old->pose, 1) > 1e-12) {
         gw_device_reading s = gw_device_slot_read(tool->def->slot);
@@ -141,8 +142,8 @@ static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const g
     }
 }
 
-/* An object or mechanism that was not held before, or one whose model is of another kind now:
- * joined to others, or no more. A hand that has it keeps it. */
+/* Takes hold of an object or mechanism that was not held before, or whose kind of model has changed
+ * (single object or part of a system). A drag continues. */
 static void hold_anew(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_scenario_tool *def,
                       gw_model *shared, double dt)
 {
@@ -162,7 +163,7 @@ static void hold_anew(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_
     gw_impedance_init(&tool->control, &def->rendering);
 }
 
-/* A mechanism or system goes on as it is; only the point where it is held may be another one. */
+/* A mechanism or system keeps its state; only the held frame may have changed. */
 static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
                              const gw_scenario_tool *def, gw_model *shared, double dt)
 {
@@ -177,7 +178,7 @@ static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
     gw_impedance_switch(&tool->control, &def->rendering);
 }
 
-/* Of the unilateral constraints that touched, those of the same name. */
+/* Maps the bit set of touching unilateral constraints to those of the same name. */
 static uint64_t touched_by_same_name(const gw_scenario_tool *was, const gw_scenario_tool *def,
                                      uint64_t touched)
 {
@@ -189,7 +190,7 @@ static uint64_t touched_by_same_name(const gw_scenario_tool *was, const gw_scena
     return again;
 }
 
-/* The new set goes on moving with geometry that is in motion. */
+/* The new set keeps the base motion of moving geometry. */
 static void keep_base_motion(gw_guided *body, const gw_guided *was, const gw_kinematics *kinematics)
 {
     const gw_pose here = gw_pose_identity();
@@ -212,7 +213,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
         return;
     }
     gw_pose from = gw_haptic_tool_object_pose(old), at, to = def->pose;
-    if (!gw_finite_pose(&from)) { /* its step had failed */
+    if (!gw_finite_pose(&from)) { /* its last step failed */
         hold_anew(tool, old, def, NULL, scenario->dt);
         return;
     }

@@ -1,7 +1,7 @@
 /*
- * Kinematics of a scene: geometry that is moved from outside, what stands on it, and followers,
- * which are carried along by a hand or solved again between what moves and what stands, each from
- * where it was a tick ago. On the loop's thread, RT safe, but for create and destroy.
+ * Kinematics of a scene: geometry that is moved from outside, objects that depend on it, and
+ * followers, which are carried by a held object or solved by continuation from their pose in the
+ * last tick. On the loop's thread, RT safe, except for create and destroy.
  */
 #include "rt/sim/kinematics.h"
 
@@ -10,37 +10,37 @@
 #include <string.h>
 
 #define STEPS_A_TICK 12
-#define FOLLOWED     1e-9  /* of a unit's size: as far off as a solved pose may be */
-#define SAME_MOTION  1e-12 /* m: motions of a tick that differ by less are one */
-#define MAX_MOTIONS  64    /* values on their way; more at once finish one early */
+#define FOLLOWED     1e-9  /* of a group's size: largest residual of a solved pose */
+#define SAME_MOTION  1e-12 /* m: motions in a tick that differ by less are equal */
+#define MAX_MOTIONS  64    /* simultaneous motions; a further one completes one of them at once */
 
-/* Objects that are placed together: one, or those of a cluster that no tool holds. */
+/* Objects that are solved together: one, or those of a cluster without a held object. */
 typedef struct gw_kinematic_group {
     gw_object_motion follow;
     gw_cluster cluster; /* its links belong to the network */
     gw_pose carrier_from_object;
     int carrier; /* GW_OBJECT_CARRIED */
-    bool stale;  /* what it stands on has moved: solve it again */
+    bool stale;  /* geometry that it depends on has moved */
 } gw_kinematic_group;
 
-/* A value on its way. */
+/* The motion of a feature or object to a new value. */
 typedef struct gw_geometry_motion {
     gw_moved_geometry from, to;
     bool smooth; /* from rest to rest; else at constant speed */
     int ticks, done;
     uint64_t since; /* tick of the newest value */
     bool arrived;
-    bool went;      /* in this tick, */
+    bool went;      /* it moved in this tick, */
     gw_pose motion; /* by this: of the element in its object, or of the object in the world */
 } gw_geometry_motion;
 
 struct gw_kinematics {
     int object_count, body_count, feature_count; /* bodies: objects, then links */
-    gw_pose *poses, *rest;                       /* per object: shown, and as laid out */
-    bool *moved;                                 /* per object: in this tick */
-    bool *displaced;                             /* per object: ever, since the layout */
+    gw_pose *poses, *rest;                       /* per object: displayed, and as laid out */
+    bool *moved;                                 /* per object: moved in this tick */
+    bool *displaced;                             /* per object: moved since the layout */
     bool *fixed;                                 /* per object */
-    uint64_t *names; /* per object, then per stated feature: hashes, to find them again */
+    uint64_t *names;                 /* per object, then per stated feature: hashes of their ids */
     gw_element *features, *laid_out; /* per stated feature: now, and as laid out */
     int link_count;
     gw_constraint_edge *links;
@@ -48,8 +48,8 @@ struct gw_kinematics {
     bool *dirty;       /* per link: its elements moved in this tick */
     int unit_count;
     gw_kinematic_group *units;         /* in the order of solving */
-    const gw_constraint_edge **linked; /* the units' lists of links */
-    gw_pose *saved;                    /* per object: before a tick's following */
+    const gw_constraint_edge **linked; /* the groups' lists of links */
+    gw_pose *saved; /* per object: pose before followers were solved in this tick */
     gw_cluster_work *work;
     int motion_count;
     gw_geometry_motion motions[MAX_MOTIONS];
@@ -61,7 +61,7 @@ void gw_kinematics_set_held(gw_kinematics *n, int object, const gw_pose *world_f
     n->poses[object] = *world_from_object;
 }
 
-/* A held or a free object: where it is, its model says. */
+/* True for a held or free object, whose pose is that of its model. */
 static bool has_model(const gw_kinematic_group *u)
 {
     return u->follow == GW_OBJECT_HELD || u->follow == GW_OBJECT_FREE;
@@ -80,7 +80,8 @@ static void mark_moved(gw_kinematics *n, const gw_kinematic_group *u)
         n->moved[u->cluster.bodies[i]] = n->displaced[u->cluster.bodies[i]] = true;
 }
 
-/* Carried objects whose own constraints moved are solved once, and carried from there. */
+/* Moves a carried object with its carrier; if its own constraints moved it is solved once and
+ * carried from there. */
 static bool carry_group(gw_kinematics *n, gw_kinematic_group *u)
 {
     gw_pose *object = &n->poses[u->cluster.bodies[0]];
@@ -150,7 +151,7 @@ int gw_kinematics_followers(const gw_kinematics *n, gw_follower *followers, int 
 /* ---- what stands on moved geometry ------------------------------------------------------------
  */
 
-/* Links of which an end that is not the unit's moved, or an element did. */
+/* True if a link's other end, or one of its elements, moved. */
 static bool depends_on_moved(const gw_kinematics *n, const gw_kinematic_group *u)
 {
     for (int i = 0; i < u->cluster.link_count; i++) {
@@ -161,7 +162,7 @@ static bool depends_on_moved(const gw_kinematics *n, const gw_kinematic_group *u
     return false;
 }
 
-/* In the order of solving, so that what moves for it is seen by what comes after. */
+/* Solves groups in order, so that later ones use the new poses of earlier ones. */
 static void solve_moved(gw_kinematics *n)
 {
     for (int i = 0; i < n->unit_count; i++) {
@@ -183,7 +184,7 @@ static double eased_fraction(const gw_geometry_motion *w)
     return w->smooth ? 0.5 - 0.5 * cos(GW_PI * x) : x;
 }
 
-/* From a to b by the share s; directions along the great circle. */
+/* Interpolates from a to b by the share s; directions along the great circle. */
 static gw_element between_elements(const gw_element *a, const gw_element *b, double s)
 {
     gw_element e = *b;
@@ -203,7 +204,7 @@ static gw_pose between_poses(const gw_pose *a, const gw_pose *b, double s)
     return gw_pose_add(a, &d);
 }
 
-/* The links of a feature take its element; their rows, whatever sense the bodies have. */
+/* Copies a feature's element to its links and updates their rows. */
 static void take_element(gw_kinematics *n, int feature)
 {
     for (int i = 0; i < n->link_count; i++) {
@@ -234,7 +235,7 @@ void gw_kinematics_reset(gw_kinematics *n)
     n->motion_count = 0;
 }
 
-/* The least turn and shift that take an element from a to b. */
+/* The smallest rotation and translation that take an element from a to b. */
 static gw_pose element_motion(const gw_element *a, const gw_element *b)
 {
     gw_quat q = a->kind == GW_POINT ? gw_quat_identity() : gw_quat_between(a->d, b->d);
@@ -320,8 +321,8 @@ gw_pose gw_kinematics_pose(const gw_kinematics *n, int object)
 /* ---- new values -------------------------------------------------------------------------------
  */
 
-/* The motion of this feature or object, an old one that has arrived, or one that is finished early.
- */
+/* The slot of this feature's or object's motion, that of a completed one, or one that is completed
+ * at once. */
 static gw_geometry_motion *motion_slot(gw_kinematics *n, const gw_moved_geometry *m)
 {
     gw_geometry_motion *free_one = NULL;
@@ -343,7 +344,8 @@ static gw_geometry_motion *motion_slot(gw_kinematics *n, const gw_moved_geometry
     return free_one;
 }
 
-/* How far the value goes: where the element is not its own image (m), and how far it turns. */
+/* The size of a displacement: translation that is no symmetry of the element (m), and rotation
+ * (rad). */
 static void measure_displacement(const gw_moved_geometry *from, const gw_moved_geometry *to,
                                  double *distance, double *turn)
 {
@@ -383,7 +385,7 @@ void gw_kinematics_move(gw_kinematics *n, const gw_moved_geometry *m, uint64_t t
     w->ticks = w->ticks > 1 ? w->ticks : 1;
     w->done = 0;
     w->arrived = false;
-    w->since = tick + 1; /* 0 stands for never */
+    w->since = tick + 1; /* 0 means never */
 }
 
 /* ---- objects with a model ---------------------------------------------------------------------
@@ -423,7 +425,8 @@ static const gw_geometry_motion *motion_in_tick(const gw_kinematics *n, int feat
     return NULL;
 }
 
-/* Motion in the world, this tick, of the body at the link's other end; false: not one motion. */
+/* Motion (world) in this tick of the geometry at the link's other end; false: not a single rigid
+ * motion. */
 static bool link_motion(const gw_kinematics *n, const gw_constraint_edge *link, int object,
                         gw_pose *motion)
 {
@@ -462,7 +465,7 @@ bool gw_kinematics_motion(gw_kinematics *n, int object, gw_pose *motion)
 
 /* ---- change of scenario --- */
 
-/* By its name; mostly in the same place. -1: none. */
+/* Index of a name, `guess` first; -1: none. */
 static int find_by_name(const uint64_t *names, int count, uint64_t name, int guess)
 {
     if (guess < count && names[guess] == name)
@@ -499,8 +502,8 @@ static bool same_goal(const gw_moved_geometry *a, const gw_moved_geometry *b)
     return a->feature >= 0 ? same_element(&a->element, &b->element) : same_pose(&a->pose, &b->pose);
 }
 
-/* It goes on as it did where it went there already, else it begins anew. `feature`, `object`: what
- * it is in the old network. */
+/* Continues a motion to the same value, else begins a new one. `feature`, `object`: indices in the
+ * old network. */
 static void continue_motion(gw_kinematics *n, const gw_kinematics *old, int feature, int object,
                             const gw_moved_geometry *to, uint64_t tick, int rate)
 {
@@ -544,7 +547,7 @@ static void carry_feature(gw_kinematics *n, const gw_kinematics *old, int featur
     continue_motion(n, old, was, -1, &to, tick, rate);
 }
 
-/* Objects that stand on it begin where they stood. */
+/* Dependent objects begin at their present poses. */
 static void carry_base_frames(gw_kinematics *n, const gw_kinematics *old)
 {
     for (int i = 0; i < n->unit_count; i++) {
@@ -639,8 +642,8 @@ static bool has_body(const gw_kinematic_group *u, int object)
     return false;
 }
 
-/* The unit's links, in the order of the layout's constraints: those with what was placed before it,
- * and among its own. */
+/* The group's links in the order of the layout's constraints: those to objects solved before it,
+ * and within the group. */
 static void link_unit(gw_kinematics *n, const int *rank, gw_kinematic_group *u, int *used)
 {
     int own = rank[u->cluster.bodies[0]], count = 0;
@@ -673,7 +676,7 @@ static int by_rank(const void *a, const void *b)
     return (*(const gw_placement *const *)a)->rank - (*(const gw_placement *const *)b)->rank;
 }
 
-/* One unit a placement; those of a cluster that are solved again share theirs. */
+/* One group per placement; objects of a cluster that is solved together share one. */
 static void make_units(gw_kinematics *n, const gw_placement **ordered, int count)
 {
     qsort(ordered, (size_t)count, sizeof *ordered, by_rank);
@@ -712,7 +715,7 @@ static bool build_groups(gw_kinematics *n, const gw_layout *layout, gw_error *er
         for (int i = 0; i < layout->count; i++)
             ordered[i] = layout->placements[i];
         make_units(n, ordered, layout->count);
-        for (int i = 0; i < layout->count; i++) { /* a cluster's are of one rank */
+        for (int i = 0; i < layout->count; i++) { /* objects of a cluster have the same rank */
             bool same =
                 i > 0 && ordered[i]->cluster >= 0 && ordered[i]->cluster == ordered[i - 1]->cluster;
             rank[ordered[i]->object] = same ? rank[ordered[i - 1]->object] : ordered[i]->rank;

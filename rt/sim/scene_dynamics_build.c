@@ -1,7 +1,7 @@
 /*
- * Builds the dynamics of a scene: its models, then the world of contacts with collision detection:
- * which solids there are, which pairs never collide, how their surfaces are. On a server thread or
- * in `run`, never in a tick.
+ * Builds the dynamics of a scene: its models, then the contact world with collision detection
+ * (solids, excluded pairs, surface materials). On a server thread or in the command `run`, never in
+ * a tick.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "rt/sim/scene_dynamics_private.h"
 
-#define MARGIN 1e-3 /* m: found beyond what can be reached */
+#define MARGIN 1e-3 /* m: added to the distance that bodies may move */
 
 /* ---- the world's systems -------------------------------------------------------------------- */
 
@@ -50,12 +50,12 @@ static bool fill_dynamics(gw_scene_dynamics *m, const gw_scene_dynamics_def *def
     return true;
 }
 
-/* Context of the detector's filter and table of surfaces, as long as it lives. */
+/* Context of the detector's filter and surface table; lives as long as the detector. */
 typedef struct touching {
     int body_count, surface_count;
-    gw_contact_material *surface; /* the scene's materials, then the plain one */
+    gw_contact_material *surface; /* the scene's materials, then the default one */
     unsigned char *pairs;         /* bit a * body_count + b: never touch */
-    unsigned char *stands;        /* by body: no model moves it, and nothing else does */
+    unsigned char *stands;        /* per body: neither a model nor kinematics moves it */
 } touching;
 
 static double in_series_stiffness(double a, double b)
@@ -104,7 +104,7 @@ static int body_named(const gw_scene_dynamics *m, const gw_scene *scene, const c
     return mechanism >= 0 ? m->first_link[mechanism] + link : object;
 }
 
-/* Neighbours in a mechanism meet at their joint: it is not for contacts to keep them apart. */
+/* Excludes neighbouring links, which overlap at their joint. */
 static void exclude_neighbours(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->mechanism_count; i++)
@@ -119,7 +119,7 @@ static bool stands_fixed(const gw_scene *scene, int body)
     return body < scene->object_count && scene->objects[body].fixed;
 }
 
-/* A follower of a hand is not moved by contacts: they would hold it against its carrier. */
+/* Excludes a follower and its carrier: contacts cannot move a follower. */
 static void exclude_followers(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->constraint_count; i++) {
@@ -128,8 +128,9 @@ static void exclude_followers(const gw_scene_dynamics *m, const gw_scene *scene,
         int b = gw_scene_body_number(scene, c->b.object);
         if (!c->enabled || c->bound != GW_BOUND_EQUAL || a < 0 || b < 0)
             continue;
-        bool fixed = (stands_fixed(scene, a) || stands_fixed(scene, b)) &&
-                     gw_constraint_is_positional(c->kind); /* what rolls touches by its rows */
+        bool fixed =
+            (stands_fixed(scene, a) || stands_fixed(scene, b)) &&
+            gw_constraint_is_positional(c->kind); /* rolling contacts have rows of their own */
         bool held_a = false, held_b = false;
         for (int k = 0; k < m->held_count; k++) {
             held_a = held_a || m->held[k] == a;
@@ -140,7 +141,7 @@ static void exclude_followers(const gw_scene_dynamics *m, const gw_scene *scene,
     }
 }
 
-/* The two bodies of a joint overlap there: they do not collide unless the joint says so. */
+/* Excludes the two bodies of a joint, which overlap there, unless the joint enables collisions. */
 static void exclude_joined(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->joint_count; i++) {
@@ -253,7 +254,8 @@ static size_t largest_model(const gw_scene_dynamics *m)
     return most;
 }
 
-/* Bodies of objects and links, with poses and twists of tick 0; whose model they are of. */
+/* Sets the bodies of objects and links, with poses and twists at tick 0, and the models that they
+ * belong to. */
 static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
                         gw_world_body *bodies, gw_twist *twists)
 {
@@ -295,14 +297,14 @@ static void hash_names(const gw_scene_dynamics *m, const gw_scene *scene)
             m->names[m->first_link[i] + k] = gw_name_hash(scene->mechanisms[i].id, (uint64_t)k + 1);
 }
 
-/* Between two runs of detection (s). */
+/* Period of detection (s). */
 static double detection_period(const gw_scene_dynamics_def *def)
 {
     double rate = def->scene->contact.rate;
     return 1 / (rate > 0 ? rate : GW_CONTACT_RATE);
 }
 
-/* Of a tick, in which there may be several steps (s). */
+/* Period of a tick (s), which may have several steps. */
 static double tick_of(const gw_scene_dynamics_def *def)
 {
     return 1.0 / (def->scene->rate > 0 ? def->scene->rate : 1000);
@@ -316,7 +318,7 @@ static int system_bodies(const gw_scene_dynamics *m)
     return count;
 }
 
-/* Degrees of freedom of all systems of the world, at most. */
+/* Upper bound of the degrees of freedom of all systems of the world. */
 static int dof_of(const gw_scene_dynamics *m)
 {
     int dof = 6 * (m->held_count + m->free_count);
@@ -453,7 +455,7 @@ static void drop_contacts(gw_scene_dynamics *m)
 /* ---- local models
  * ---------------------------------------------------------------------------------- */
 
-/* A mechanism by itself. */
+/* True for a mechanism of its own that can use local models. */
 static bool takes_local_model(const gw_scene_dynamics *m, const gw_scene_dynamics_def *def, int i)
 {
     gw_system_def system = gw_scene_system_def(def->layout->systems[i]);
@@ -494,7 +496,7 @@ static bool build_locals(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
     return m->locals;
 }
 
-/* Where nothing touches, local models alone are looked at. */
+/* Without contacts detection only updates local models. */
 static bool build_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
     gw_detection_def detection = {
