@@ -1,6 +1,6 @@
 /*
- * Commands of the simulation: what the ring brings changes state, sets, values and hands. On the
- * thread that owns the simulation, between two ticks; RT safe.
+ * Commands of the simulation: they change run state, scenario, values and operators. On the thread
+ * that owns the simulation, between two ticks; RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 /* ---- a new scenario -------------------------------------------------------------------------- */
 
-/* The hold that the new scenario's tool continues: the one of the same object or mechanism; of two
- * such, that of the same device. */
+/* The tool that the new scenario's tool continues: that of the same object or mechanism; of two
+ * such, that with the same device. */
 static const gw_haptic_tool *preceding_tool(const gw_simulation *s, const gw_scenario_tool *tool)
 {
     const gw_haptic_tool *found = NULL;
@@ -23,7 +23,7 @@ static const gw_haptic_tool *preceding_tool(const gw_simulation *s, const gw_sce
     return found;
 }
 
-/* The former scenario's names are those of the next, which it is about to be searched by. */
+/* Gives the former scenario the next one's name hashes, by which its entries are then found. */
 static void take_new_names(gw_scenario *former, const gw_new_names *names)
 {
     gw_kinematics_rename(former->kinematics, names);
@@ -45,7 +45,8 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
                               gw_scene_dynamics_held_model(next->dynamics, i), next);
     s->scenario = next;
     memcpy(s->tools, s->switched, sizeof s->tools);
-    /* energy that came or went with the switch, bodies taken up or let go included */
+    /* energy added or removed by the change of scenario, including bodies taken hold of or
+     * released */
     s->carried = before;
     gw_simulation_energy(s, &after);
     s->carried.edits += after.kinetic + after.potential - before.kinetic - before.potential;
@@ -56,7 +57,7 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     }
 }
 
-/* Followers are shown where they are, beside held objects in transition. */
+/* Solves followers for the displayed poses of held objects in transition. */
 static void follow_now(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++) {
@@ -68,7 +69,8 @@ static void follow_now(gw_simulation *s)
     gw_kinematics_follow(s->scenario->kinematics, true);
 }
 
-/* Latched devices get small limits that grow: all of them, or those that never had. */
+/* Latched devices get limits that grow from small values: all of them, or those not engaged in this
+ * way before. */
 static void engage_latched_softly(gw_simulation *s, bool all)
 {
     for (int i = 0; i < s->scenario->tool_count && s->softly; i++) {
@@ -106,8 +108,8 @@ void gw_simulation_engage_softly(gw_simulation *s)
     engage_latched_softly(s, false);
 }
 
-/* Tick 0 is the scenario's, whatever devices did while it waited for it; who has a hand on it by
- * now keeps it there. */
+/* Resets to the scenario's tick 0, whatever devices did while stopped; drags and pushes are
+ * kept. */
 static void begin_at_tick_zero(gw_simulation *s)
 {
     int unlike = gw_scene_dynamics_projected_body(s->scenario->dynamics);
@@ -136,7 +138,7 @@ static void apply_state(gw_simulation *s, const gw_command *command)
 
 static void apply_operator(gw_simulation *s, const gw_command *command, gw_command *retired)
 {
-    *retired = *command; /* a program for a device that is not open goes straight back */
+    *retired = *command; /* a program for a device that is not open is returned */
     for (int i = 0; i < s->scenario->slot_count; i++) {
         gw_device_slot *slot = s->scenario->slots[i];
         if (slot->id != command->operator.device)
@@ -149,7 +151,7 @@ static void apply_operator(gw_simulation *s, const gw_command *command, gw_comma
     }
 }
 
-/* Said once: a halt that comes by two ways is one event. */
+/* Emits one event even if the halt is requested twice. */
 void gw_simulation_halt(gw_simulation *s, uint64_t tag)
 {
     if (s->halted)
@@ -195,7 +197,7 @@ static void apply_step(gw_simulation *s, const gw_command *command)
         s->steps += command->ticks;
 }
 
-/* A hand that takes the tool has it from a robot that only holds it. */
+/* A drag of a tool that guided motion only holds ends that hold. */
 static void apply_drag(gw_simulation *s, const gw_command *command)
 {
     gw_haptic_tool *held = &s->tools[command->tool];
@@ -214,8 +216,8 @@ static void apply_release(gw_simulation *s, int tool)
     gw_simulation_emit_motion_end(s, tool);
 }
 
-/* The motion that was under way is reported with its own tag before the new one begins. One that a
- * halt overtook ends before it begins: arming moves nothing. */
+/* The end of a motion under way is reported with its own tag before the new one begins. A motion
+ * commanded while halted ends at once, as arming must not move anything. */
 static void apply_guide(gw_simulation *s, const gw_command *command)
 {
     gw_motion_executor *motion = &s->tools[command->tool].motion;
@@ -241,7 +243,7 @@ static void apply_guide(gw_simulation *s, const gw_command *command)
     gw_simulation_emit_motion_end(s, command->tool);
 }
 
-/* A value of geometry, control or a motor is in effect. */
+/* Records that a value of geometry, control or a motor has taken effect. */
 static void note_value_in_effect(gw_simulation *s, uint64_t tag)
 {
     s->moved_count++;
@@ -256,7 +258,8 @@ static void apply_rendering(gw_simulation *s, const gw_command *command)
     note_value_in_effect(s, command->tag);
 }
 
-/* Drag, release, push, clutch, guide, rendering: of one tool, or a hand at a free object. */
+/* Drag, release, push, clutch, guided motion or control of one tool, or a drag or push of a free
+ * object. */
 static void apply_to_tool(gw_simulation *s, const gw_command *command)
 {
     if (command->object[0]) {

@@ -1,5 +1,5 @@
 /*
- * The two mailboxes between loop and detector, and what goes through them.
+ * The two mailboxes between loop and detector, and their messages.
  */
 #include "rt/sim/detection.h"
 
@@ -10,14 +10,14 @@
 
 #include "rt/base/mailbox.h"
 
-/* What is found is the better the younger it is. From a message to when it is taken up: the rest of
- * the tick, a thread's waking, and ten times what is found takes on a quick machine. */
+/* Results should be taken over early. The delay from a message to its result: the rest of the tick,
+ * waking the thread, and ten times the detection's duration on a fast machine. */
 #define THREAD_WAKES  1e-3  /* s */
-#define BODY_DETECTED 20e-6 /* s for each body that moves */
+#define BODY_DETECTED 20e-6 /* s per moving body */
 
-#define DRIVEN 20.0 /* bodies gain speed against one another by so much, or less (m/s^2) */
+#define DRIVEN 20.0 /* bound of the relative acceleration of bodies (m/s^2) */
 
-/* A message of the mailbox: a count, then so many entries. */
+/* Messages of the mailboxes: a count, then that many entries. */
 typedef struct body_message {
     uint64_t number; /* of the message */
     int count;
@@ -25,15 +25,15 @@ typedef struct body_message {
 } body_message;
 
 typedef struct candidate_message {
-    uint64_t number; /* of the message of bodies that they were found in */
+    uint64_t number; /* of the body message that they were found for */
     int count, lost;
     gw_contact_candidate candidates[GW_MAX_CONTACT_CANDIDATES];
 } candidate_message;
 
-/* What comes of a message. */
+/* The result of a message. */
 typedef struct gw_detection_answer {
-    atomic_ullong number; /* of the newest message for which it is there */
-    uint64_t due;         /* the tick that takes it up; the loop's */
+    atomic_ullong number; /* number of the newest message with a result */
+    uint64_t due;         /* the tick in which it is due; used by the loop only */
     bool awaited;         /* likewise */
 } gw_detection_answer;
 
@@ -42,20 +42,20 @@ struct gw_detection {
     gw_local_models *locals; /* NULL: none */
     int body_count, moving;
     double period, tick, margin;
-    gw_pose *poses; /* of all bodies, as the detector last saw them */
+    gw_pose *poses; /* per body, as of the last detection */
     gw_twist *twists;
     gw_mailbox bodies, found;
     body_message *outgoing, *received; /* the loop's and the world's copies */
     candidate_message newest, start;
-    bool detected;          /* `newest` was found at `poses` and `twists`, with */
+    bool detected;          /* `newest` was found for `poses` and `twists`, with */
     double detected_margin; /* this margin (m) */
     gw_detection_answer candidates, models;
     unsigned char *memory; /* of the mailboxes */
     /* the loop's */
-    uint64_t number, since;                  /* of the last message; of the first that counts */
-    uint64_t every;                          /* ticks from a message to the next */
-    uint64_t candidates_after, models_after; /* until what comes of it is taken up */
-    uint64_t now, next; /* ticks begun since tick 0; when the next message goes out */
+    uint64_t number, since; /* number of the last message; of the first valid one */
+    uint64_t every;         /* ticks between two messages */
+    uint64_t candidates_after, models_after; /* ticks from a message until its results are due */
+    uint64_t now, next; /* moving ticks since tick 0; tick of the next message */
     bool told, soon, overdue;
 };
 
@@ -84,7 +84,7 @@ static double largest_speed(const gw_detection *d)
     return most;
 }
 
-/* The bodies of the newest message; false where nothing in it differs from the one before. */
+/* Takes over the bodies of the newest message; false if nothing has changed. */
 static bool take_bodies(gw_detection *d)
 {
     bool changed = false;
@@ -98,9 +98,9 @@ static bool take_bodies(gw_detection *d)
     return changed;
 }
 
-/* The candidates found now are taken up within a period and serve for another one. Meanwhile hands
- * and gravity drive bodies, and a body hit half way goes on as fast as the one that hit it. Of
- * bodies that stand still the candidates are those found before. */
+/* Finds candidates. They are taken over within a period and used for another one; the margin covers
+ * accelerations by hands and gravity in that time, and a body that is hit and continues at the
+ * speed of the fastest one. If no body has moved the candidates are kept. */
 static void run_detection(gw_detection *d)
 {
     bool changed = take_bodies(d);
@@ -205,7 +205,7 @@ void gw_detection_run(gw_detection *d)
 
 /* ---- the loop's side ------------------------------------------------------------------------ */
 
-/* True where it is to be taken up in the coming tick, or was before; and where it is there. */
+/* True if a result is due in the coming tick or earlier; and if it is there. */
 static bool is_due(const gw_detection *d, const gw_detection_answer *answer)
 {
     return answer->awaited && d->now >= answer->due;
@@ -216,7 +216,7 @@ static bool has_come(const gw_detection *d, const gw_detection_answer *answer)
     return atomic_load_explicit(&answer->number, memory_order_acquire) >= d->number;
 }
 
-/* True where it is taken up in this tick; *overdue: it was to be. */
+/* True if a result is taken over in this tick; *overdue: it is due, but missing. */
 static bool take_answer(const gw_detection *d, gw_detection_answer *answer, bool *overdue)
 {
     bool due = is_due(d, answer), takes = due && has_come(d, answer);
@@ -288,7 +288,7 @@ const gw_contact_candidate *gw_detection_candidates(gw_detection *d, int *count)
 {
     assert(d && count);
     const candidate_message *found =
-        gw_mailbox_take(&d->found); /* in place: it may be a hundred kB */
+        gw_mailbox_take(&d->found); /* in place, as it may have a hundred kB */
     if (found->number < d->since)
         return NULL;
     *count = found->count;

@@ -1,9 +1,9 @@
 /*
  * Edges of free-form surfaces and ends of curves in the closures of a scene's systems, as rows of
- * its contacts (rt/contact/unilateral_row.h): what comes to one stops there without rebound. Built
- * outside the tick; the rest is RT safe.
+ * the contact world (rt/contact/unilateral_row.h): inelastic stops. Creation is outside the tick;
+ * all else is RT safe.
  *
- * An edge is followed by the world while the contact is near it.
+ * An edge's row is active only while the contact is near it.
  */
 #include <assert.h>
 #include <math.h>
@@ -11,12 +11,12 @@
 
 #include "rt/sim/scene_dynamics_private.h"
 
-#define NEAR_GAP   0.01 /* m: an edge so near is followed, */
-#define NEAR_STEPS 4    /* and one that is reached in so many steps */
+#define NEAR_GAP   0.01 /* m: distance at which a row is active, */
+#define NEAR_STEPS 4    /* or that the contact moves in so many steps */
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* The body of the world that an end of a closure is; -1: a base, which is none. */
+/* The body of the world of a closure's end; -1: a mechanism's base, which has none. */
 static int body_of(const gw_dynamic_system *d, int end, int ground)
 {
     if (end >= 0)
@@ -24,7 +24,7 @@ static int body_of(const gw_dynamic_system *d, int end, int ground)
     return end == GW_GROUND ? ground : d->grounds[GW_MOVING_GROUND(end)].object;
 }
 
-/* The edges of a closure that can be rows; their number. */
+/* The edges of a closure between bodies of the world; returns their number. */
 static int edges_of(const gw_dynamic_system *d, int closure, gw_system_edge edges[GW_SYSTEM_EDGES])
 {
     int a, b;
@@ -108,7 +108,7 @@ void gw_edge_rows_pre_step(gw_scene_dynamics *m, double dt)
 {
     assert(m && dt > 0);
     gw_edge_rows *e = &m->edges;
-    int followed = m->limits.followed; /* there is room for so many of both */
+    int followed = m->limits.followed; /* limits and edges share the room */
     for (int i = 0; i < e->count; i++) {
         gw_edge_row *r = &e->of[i];
         double gap = gw_system_edge_distance(r->row.system, &r->row.edge);

@@ -1,6 +1,6 @@
 /*
- * The ticks before every fault. The loop fills one buffer after the other; a reader copies one that
- * was set aside and finds out by its number whether it was taken for filling meanwhile.
+ * The log of the ticks before each fault. The loop fills the buffers in turn; a reader copies a
+ * kept one and detects by its number if it was overwritten meanwhile.
  */
 #include "rt/sim/fault_log.h"
 
@@ -18,7 +18,7 @@ gw_fault_log *gw_fault_log_create(void)
 {
     gw_fault_log *log = aligned_alloc(64, (sizeof *log + 63) & ~(size_t)63);
     if (log)
-        memset(log, 0, sizeof *log); /* pages in, before a loop writes */
+        memset(log, 0, sizeof *log); /* touches the pages before a loop writes */
     return log;
 }
 
@@ -39,7 +39,7 @@ void gw_fault_log_add(gw_fault_log *log, const gw_snapshot *made, const gw_stage
     t->moving = made->moving;
     t->halted = made->halted;
     t->missed = made->missed;
-    t->tool_count = made->tool_count; /* others are not written: no cache lines for them */
+    t->tool_count = made->tool_count; /* others are not written, to save cache lines */
     memcpy(t->stage_us, stages->us, sizeof t->stage_us);
     for (int i = 0; i < made->tool_count; i++) {
         const gw_tool_state *s = &made->tools[i];
@@ -68,7 +68,7 @@ void gw_fault_log_watch(gw_fault_log *log, const gw_halt_latch *halt)
     gw_halt_latch_read(halt, &f->why);
     atomic_store_explicit(&f->number, atomic_load(&log->kept) + 1, memory_order_release);
     atomic_fetch_add(&log->kept, 1);
-    /* the oldest one is filled next: whoever reads it sees its number gone */
+    /* the oldest one is filled next: its number is cleared for readers */
     log->filling = (log->filling + 1) % (GW_FAULTS_KEPT + 1);
     atomic_store(&log->faults[log->filling].number, 0);
     atomic_thread_fence(memory_order_seq_cst);
@@ -106,7 +106,7 @@ int gw_fault_log_read(const gw_fault_log *log, unsigned number, gw_halt_record *
     for (uint64_t i = begin; ticks && i < end; i++) {
         gw_fault_tick *t = &ticks[i - begin];
         *t = f->ticks[i % GW_FAULT_TICKS];
-        for (int k = t->tool_count; k < GW_MAX_TOOLS; k++) /* of an older tick */
+        for (int k = t->tool_count; k < GW_MAX_TOOLS; k++) /* left from an older tick */
             t->tools[k] = (gw_fault_tool){0};
     }
     atomic_thread_fence(memory_order_seq_cst);

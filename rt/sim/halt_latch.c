@@ -1,6 +1,6 @@
 /*
- * The halt latch: a record is written before the word that names it, so whoever sees the word sees
- * the record. Any thread, RT safe.
+ * The halt latch: a record is written before the word that refers to it, so a thread that reads the
+ * word also sees the record. Any thread, RT safe.
  */
 #include "rt/sim/halt_latch.h"
 
@@ -47,7 +47,7 @@ static int64_t clock_ns(clockid_t clock)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Its number. */
+/* Writes a record; returns its number. */
 static uint32_t write_record(gw_halt_latch *latch, gw_halt_cause cause, const char *by)
 {
     uint64_t words[GW_HALT_WORDS] = {0};

@@ -1,30 +1,30 @@
 /*
- * Limits of the joints of systems of bodies as rows of a scene's contacts
- * (rt/contact/unilateral_row.h): a hit is an impulse through joints and loops, with the joint's
- * restitution; what presses on a limit is held there. Built outside the tick; the rest is RT safe.
+ * Joint limits of systems of bodies as rows of the contact world (rt/contact/unilateral_row.h): a
+ * collision with a limit is an impulse through joints and loops, with the joint's restitution;
+ * resting contact is a constraint force. Creation is outside the tick; all else is RT safe.
  *
- * A limit is followed by the world while its coordinate is near: it is no work for a step else.
+ * A limit's row is active only while its coordinate is near, to save work.
  */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "rt/sim/scene_dynamics_private.h"
 
-#define NEAR_GAP   0.1 /* rad, m: a limit so near is followed, */
-#define NEAR_STEPS 4   /* and one that the coordinate reaches in so many steps */
+#define NEAR_GAP   0.1 /* rad, m: distance at which a row is active, */
+#define NEAR_STEPS 4   /* or that the coordinate moves in so many steps */
 #define NEW_FORCE                                                                                  \
     0.1 /* N, N m: a hand's force that changed by so much makes accelerations anew                 \
          */
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* Where the frames of a joint stand: M on a, F on b, bodies of the world. */
+/* The frames of a joint: M on a, F on b, with a and b bodies of the world. */
 typedef struct joint_frames {
     int a, b;
     gw_pose a_from_m, b_from_f;
 } joint_frames;
 
-/* The scene's fixed object that a body of the system hangs on, -1: the world. */
+/* The fixed object that is the ground of a system's body; -1: the world. */
 static int fixed_object(const gw_scene *scene, const gw_system_member *member)
 {
     if (member->joint < 0)
@@ -59,12 +59,13 @@ static joint_frames frames_of(const gw_scene_dynamics_def *def, const gw_scene_s
     return d->reversed ? (joint_frames){parent, own, on_parent, d->body_from_m} : f;
 }
 
-/* The row of coordinate j between the frames, without the end that it keeps to. */
+/* The row of coordinate j between the frames, without the limit's value and sign. */
 static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f, double length)
 {
     static const gw_vec3 axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     gw_unilateral_row row = {.length = length};
-    if (type == GW_MOBILIZER_SPHERICAL) { /* between the z axes, and of the whole rotation */
+    if (type == GW_MOBILIZER_SPHERICAL) { /* the angle between the z axes, and the angle of the
+                                             whole rotation */
         row.kind = j == 0 ? GW_UNILATERAL_ANGLE : GW_UNILATERAL_ROTATION;
         row.frame_a = f->a_from_m.q;
         row.frame_b = f->b_from_f.q;
@@ -85,8 +86,8 @@ static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f,
             (gw_element){.kind = GW_PLANE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, v[j])};
         return row;
     }
-    /* F's x from M's x about z, of a universal joint about F's y; then F's y from M's y about M's x
-     */
+    /* the angle between the x axes about z, for a universal joint about F's y, then that between
+     * the y axes about M's x */
     row.kind = GW_UNILATERAL_TURN;
     row.axis_in_a = universal && j == 1;
     gw_vec3 zero = axes[universal && j == 1 ? 1 : 0];
@@ -97,9 +98,9 @@ static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f,
     return row;
 }
 
-#define WORK_ROWS 9 /* arrays of a system's coordinates: a Jacobian's columns, and three more */
+#define WORK_ROWS 9 /* arrays with one entry per coordinate: a Jacobian's six, and three more */
 
-/* Angles of a ball begin at zero. */
+/* The angles of a ball joint have no lower limit. */
 static int first_end(const gw_system_body_def *d)
 {
     return d->joint == GW_MOBILIZER_SPHERICAL ? 1 : 0;
@@ -199,7 +200,8 @@ void gw_joint_limits_destroy(gw_joint_limits *l)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* The wrench of the hand as the step begins; whether that is another force than a step before. */
+/* Evaluates the hand's wrench at the step's start; true if it differs from that of the step
+ * before. */
 static bool ask_hand(const gw_world_system *system, gw_wrench *hand)
 {
     gw_wrench before = *hand;
@@ -213,7 +215,7 @@ static bool ask_hand(const gw_world_system *system, gw_wrench *hand)
     return gw_norm(gw_sub(hand->f, before.f)) + gw_norm(gw_sub(hand->t, before.t)) > NEW_FORCE;
 }
 
-/* a = D^-1 P (what acts at the system + J^T hand) where it is. */
+/* a = D^-1 P (all forces + J^T hand), without limits, at the present state. */
 static const double *unlimited_accelerations(gw_joint_limits *l, const gw_model *model,
                                              const gw_wrench *hand)
 {
@@ -234,9 +236,9 @@ static const double *unlimited_accelerations(gw_joint_limits *l, const gw_model 
 }
 
 /*
- * A limit is followed in time if the coordinate's acceleration is known: that of the step before,
- * or, where other forces act than then, as a system begins, is edited or has another force at its
- * hand, the acceleration where it is now.
+ * To activate a limit in time the coordinate's acceleration must be known: the change of velocity
+ * in the step before or, if forces have changed (initial step, edit, another wrench of the hand),
+ * the present acceleration.
  */
 void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
 {
@@ -258,7 +260,7 @@ void gw_joint_limits_pre_step(gw_scene_dynamics *m, double dt)
         if (first || limit->body != limit[-1].body)
             gw_system_joint(d->system, limit->body, q, v);
         bool ball = limit->row.kind == GW_UNILATERAL_ANGLE ||
-                    limit->row.kind == GW_UNILATERAL_ROTATION; /* always followed */
+                    limit->row.kind == GW_UNILATERAL_ROTATION; /* always active */
         double gap = limit->row.sign * (q[j] - limit->row.value);
         double gained = fmax(fabs(v[j] - limit->rate), a ? dt * fabs(a[limit->at]) : 0);
         bool follow = gap < NEAR_GAP + NEAR_STEPS * dt * (fabs(v[j]) + gained);

@@ -1,7 +1,7 @@
 /*
- * The operator's lease. The moment until which it holds is one word, so renewing and lapsing cannot
- * both win; the holder's name is guarded by a count that is odd while it changes. Any thread, RT
- * safe.
+ * The operator's lease. The time of expiry is one atomic word, so renewal and expiry cannot both
+ * succeed; the holder's name is guarded by a sequence counter, odd while the name changes. Any
+ * thread, RT safe.
  */
 #include "rt/sim/lease.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define READS 8 /* of a name that changes meanwhile, which takes somebody else's taking it */
+#define READS 8 /* attempts to read a name that changes meanwhile */
 
 void gw_lease_init(gw_lease *lease)
 {
@@ -47,7 +47,7 @@ bool gw_lease_renew(gw_lease *lease, int64_t now_ns)
     assert(lease);
     long long until = atomic_load(&lease->until_ns);
     do {
-        if (until == 0 || now_ns > until) /* run out, though no loop has seen it yet */
+        if (until == 0 || now_ns > until) /* expired, although no loop has noticed it yet */
             return false;
     } while (!atomic_compare_exchange_weak(&lease->until_ns, &until, now_ns + GW_LEASE_NS));
     return true;

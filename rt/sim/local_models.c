@@ -1,5 +1,5 @@
 /*
- * The mailboxes between loop and world for local models, and what goes through them.
+ * The mailboxes between loop and world thread for local models, and their messages.
  */
 #include "rt/sim/local_models.h"
 
@@ -12,14 +12,14 @@
 #include "rt/base/mailbox.h"
 
 typedef struct joint_state {
-    uint64_t number; /* of the tick that it is of, from 1 */
+    uint64_t number; /* number of its tick, from 1 */
     gw_resisted_def resisted;
     double q[GW_MAX_LOCAL_LINKS], v[GW_MAX_LOCAL_LINKS];
 } joint_state;
 
-/* A system with few joints uses the first part of it (gw_local_model_bytes). */
+/* With few joints only the first part is used (gw_local_model_bytes()). */
 typedef struct made_model {
-    uint64_t number; /* of the tick that it was made from */
+    uint64_t number; /* number of the tick from whose positions it was made */
     gw_resisted_directions resisted;
     gw_local_model local;
 } made_model;
@@ -30,21 +30,22 @@ typedef struct approximated_system {
     made_model model_room[3];
     int count; /* joints */
     /* the loop's */
-    uint64_t number, since; /* of this tick; of the one before which all is forgotten */
+    uint64_t number, since; /* number of this tick; of the first valid one */
     made_model taken;
     /* the world's */
-    gw_system *system; /* NULL: it runs exactly */
+    gw_system *system; /* NULL: exact model */
     joint_state seen;
 } approximated_system;
 
 struct gw_local_models {
     int count;
-    double horizon; /* s that a local model serves for, and as many ticks */
+    double horizon; /* validity of a local model (s), and in ticks */
     uint64_t horizon_ticks;
     approximated_system *systems;
 };
 
-/* Motors, losses and limits are the loop's: a local model has inertia and weight. */
+/* Without motors, losses and limits, which the loop evaluates: a local model has inertia and weight
+ * only. */
 static gw_system *create_bare(const gw_scene_system *from, gw_error *error)
 {
     gw_system_def def = gw_scene_system_def(from);
@@ -175,7 +176,7 @@ void gw_local_models_publish(gw_local_models *locals, int index, gw_system *syst
     gw_mailbox_give(&c->joints);
 }
 
-/* A system that outruns a local model goes exactly, from the tick on in which it does. */
+/* A system that outruns local models uses its exact model from the same tick on. */
 double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *system, bool takes)
 {
     assert(locals && index >= 0 && system);

@@ -1,8 +1,8 @@
 /*
- * One step of everything that moves in a scene: held objects, mechanisms, free bodies, and the
- * contacts between them; what they exchange with collision detection and local models; their
- * energy. On the loop's thread, RT safe. How it is built is in scene_dynamics_build.c, how free
- * bodies go from one scenario to the next in free_bodies.c.
+ * The step of a scene's models (held objects, mechanisms, free bodies) with their contacts;
+ * exchange with collision detection and local models; energy. On the loop's thread, RT safe.
+ * Creation is in scene_dynamics_build.c, the transfer of free bodies to another scenario in
+ * free_bodies.c.
  */
 #include "rt/sim/scene_dynamics_private.h"
 
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A hand carries a heavy object as easily as a light one: per kg beyond the first, and beyond its
- * weight twice. */
+/* Defaults of a drag: the stiffness is scaled by the mass above 1 kg, the force limit is
+ * increased by twice the weight. */
 #define HAND_STIFFNESS 500.0 /* N/m */
 #define HAND_FORCE_MAX 30.0  /* N */
 #define HAND_WEIGHTS   2.0
@@ -243,7 +243,7 @@ bool gw_scene_dynamics_exchange(gw_scene_dynamics *m)
 
 /* ---- hands ----------------------------------------------------------------------------------- */
 
-/* The drag's own defaults are those of a hand at a device. */
+/* Sets the defaults that depend on the mass; gw_drag_start() has the others. */
 static void start_drag(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
                        gw_vec3 gravity, double dt)
 {
@@ -279,7 +279,7 @@ void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, dou
     gw_body_systems_hand(m, command, dt);
 }
 
-/* Held over the step, as at a device. */
+/* The hand's wrench is constant during the step, as at a device. */
 static bool apply_hand(gw_dynamic_free_body *b)
 {
     const gw_guided *body = &b->body;
@@ -355,7 +355,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
     gw_scene_unilaterals_update(m);
 }
 
-/* Events of the step, but for those of steps of models. */
+/* Findings of the step, except those of the models' steps. */
 static void find_events(gw_scene_dynamics *m)
 {
     gw_dynamics_findings *f = &m->found;
@@ -373,7 +373,7 @@ const gw_dynamics_findings *gw_scene_dynamics_findings(const gw_scene_dynamics *
     return &m->found;
 }
 
-/* The body of a system's closure, and the constraint of the contact that it is. */
+/* The first body of a system's closure, and the constraint of that contact. */
 static gw_found_at found_in_closure(const gw_dynamic_system *d, int closure)
 {
     gw_found_at at = {.object = -1, .constraint = -1};
@@ -385,8 +385,8 @@ static gw_found_at found_in_closure(const gw_dynamic_system *d, int closure)
     return at;
 }
 
-/* The body of a model that has come to an edge, or whose contact has degenerated, and the
- * constraint of the contact. */
+/* The body of a model that is at an edge, or whose contact has degenerated, and the contact's
+ * constraint. */
 static gw_found_at found_in(const gw_scene_dynamics *m, int model, bool edge)
 {
     if (model < m->held_count)
@@ -398,8 +398,8 @@ static gw_found_at found_in(const gw_scene_dynamics *m, int model, bool edge)
                                     : gw_system_degenerate_closure(d->system));
 }
 
-/* Adds up the work and dissipation of bodies that no hand holds, for which no tool accounts, and
- * what steps of models report. */
+/* Sums work and dissipation of bodies that no tool accounts for, and collects the findings of the
+ * models' steps. */
 static void account_energy(gw_scene_dynamics *m)
 {
     bool held[GW_MAX_MODELS] = {false};
@@ -451,7 +451,7 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
     find_events(m);
 }
 
-/* The system of which a tool holds the frame that local models are made for, -1: none. */
+/* The system whose local model is made for the frame that this tool holds; -1: none. */
 static int held_system(const gw_scene_dynamics *m, int tool)
 {
     return m->second[tool] ? -1 : m->tool_world_system[tool] - m->first_system;
@@ -534,7 +534,7 @@ static bool is_hidden(const gw_scene_dynamics *m, const gw_contact_point *point)
            (owned >= 0 && owned < m->limits.count && point->row == &m->limits.of[owned].row);
 }
 
-/* The unilateral constraint whose row a contact is, by its index in the scene; -1: none. */
+/* Index in the scene of the unilateral constraint of a contact; -1: none. */
 static int constraint_of(const gw_scene_dynamics *m, const gw_contact_point *point)
 {
     const gw_scene_unilaterals *u = m->unilaterals;
@@ -543,7 +543,7 @@ static int constraint_of(const gw_scene_dynamics *m, const gw_contact_point *poi
     return is_own ? u->rows[owned].constraint : -1;
 }
 
-/* Surfaces that a two-sided constraint keeps in touch: with the force of all its rows. */
+/* Publishes the contacts of bilateral constraints, with the force of all rows. */
 static void show_kept_contacts(const gw_dynamic_system *d, gw_snapshot *s)
 {
     for (int i = 0; i < d->contact_count && s->contact_count < GW_MAX_SHOWN_CONTACTS; i++) {
@@ -592,8 +592,7 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
     }
 }
 
-/* The newest collisions stay in the snapshot: what hit lasts one tick, and few ticks are looked at.
- */
+/* Keeps the newest collisions in the snapshot: each lasts one tick, and clients read few ticks. */
 static void remember_hits(gw_snapshot *s)
 {
     uint64_t last = s->hit_count ? s->hits[(s->hit_count - 1) % GW_MAX_SHOWN_COLLISIONS].tick : 0;

@@ -1,6 +1,6 @@
 /*
- * The simulation's tick and what it tells: events, energies, figures, snapshot. On the loop's
- * thread or in `run`; RT safe but for creation, which takes all memory.
+ * The simulation's tick and its outputs: events, energies, figures, snapshot. On the loop's thread
+ * or in the command `run`; RT safe except for creation, which allocates all memory.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "rt/base/fetch.h"
 #include "rt/sim/simulation_private.h"
 
-#define RUNAWAY           1.2 /* of a device's greatest speed */
+#define RUNAWAY           1.2 /* of a device's stated maximum speed */
 #define PATIENCE          0.1 /* s that a running simulation waits for detection */
 #define PERCENTILE_PERIOD 64  /* ticks between two updates of the percentiles */
 
@@ -110,7 +110,7 @@ void gw_simulation_restart(gw_simulation *s)
     s->initial = now.kinetic + now.potential;
 }
 
-/* Values may come every tick: they are reported together, the first at once. */
+/* Reports values in effect together, as they may change every tick; the first one at once. */
 static void report_moved(gw_simulation *s)
 {
     if (s->moved_count == 0 || s->now < s->moved_next)
@@ -121,7 +121,7 @@ static void report_moved(gw_simulation *s)
     s->moved_next = s->now + (uint64_t)s->scenario->rate / 50;
 }
 
-/* A state that held before the tick makes no event. */
+/* Conditions before the tick: only changes make an event. */
 typedef struct state_before {
     bool lost, still, singular;
 } state_before;
@@ -146,7 +146,7 @@ static void report_tool_changes(gw_simulation *s, int tool, state_before was)
     held->was_limited = held->limited;
 }
 
-/* A device that moves faster than it can by its own account has run away. */
+/* True if a device moves faster than its stated maximum speed allows. */
 static bool runs_away(const gw_haptic_tool *held)
 {
     const gw_device_info *info = gw_device_slot_info(held->def->slot);
@@ -155,8 +155,8 @@ static bool runs_away(const gw_haptic_tool *held)
            (info->spin_max > 0 && gw_norm(moves->w) > RUNAWAY * info->spin_max);
 }
 
-/* Why the tool's device is to be off, from this tick on: its stop button; where it is latched also
- * silence, running away, a step or a command that was not finite. */
+/* True, with the cause, if the tool's device has to be off from this tick on: its stop button; if
+ * it is latched also a missing sample, excess speed, or a non-finite step or command. */
 static bool reason_to_halt(const gw_haptic_tool *held, state_before was, gw_halt_cause *cause)
 {
     bool latched = held->def->latched;
@@ -200,9 +200,9 @@ bool gw_simulation_steps_ahead(const gw_simulation *s)
     return all_simulated(s) && !s->halted && s->state == GW_PAUSED && s->steps > 0;
 }
 
-/* True where the coming step waits for the candidates that it is to take up: steps that were asked
- * for always do; a running simulation for PATIENCE where no real device waits with it and none is
- * latched. After that it goes on without, and does not wait again before they come in time. */
+/* True if the coming step waits for detection results that are due: requested single steps always
+ * do; a running simulation does for PATIENCE if no device is real and none is latched. After that
+ * it continues without them, and does not wait again before results are in time. */
 static bool waits_for_detection(gw_simulation *s)
 {
     const gw_detection *d = gw_scene_dynamics_detection(s->scenario->dynamics);
@@ -253,8 +253,8 @@ static void tick_figures(gw_simulation *s)
     gw_simulation_energy(s, &out->energy);
 }
 
-/* Geometry goes on its way; the sets of what stands on it ride there, those of free objects also to
- * where an edit has them. */
+/* Advances moving geometry with the sets that depend on it, and transitions of free objects'
+ * sets. */
 static void move_geometry(gw_simulation *s)
 {
     double dt = s->scenario->dt;
@@ -271,7 +271,7 @@ static void move_geometry(gw_simulation *s)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = -1, .object = object});
 }
 
-/* Onto the set that an edit gave it, or with its system onto the relations. */
+/* True if the tool is in a transition to a new set or, with its system, to new constraints. */
 static bool is_travelling(const gw_simulation *s, int tool)
 {
     return s->tools[tool].transition.active ||
@@ -284,7 +284,7 @@ static void publish_tool(gw_simulation *s, int tool)
     s->snapshot.tools[tool].travelling = is_travelling(s, tool);
 }
 
-/* After the tools' step: what follows them, or back with the step where that cannot. */
+/* After the tools' step: solves followers, or reverts the step if they cannot follow. */
 static void move_followers(gw_simulation *s, double dt)
 {
     gw_kinematics *kinematics = s->scenario->kinematics;
@@ -307,7 +307,7 @@ static void move_followers(gw_simulation *s, double dt)
     s->bound = bound ? s->scenario->rate / 4 : s->bound > 0 ? s->bound - 1 : 0;
 }
 
-/* All models go on by one step of `tick`. */
+/* Steps all models once. */
 static void step_models(gw_simulation *s, const gw_tick *tick)
 {
     gw_scene_dynamics *dynamics = s->scenario->dynamics;
@@ -324,7 +324,7 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
     gw_simulation_place_kinematic(s, tick->dt);
 }
 
-/* Sense, step and act, `substeps` times in a tick; the snapshot is of the first sense. */
+/* Sense, step and actuate, `substeps` times in a tick; the snapshot is that of the first sense. */
 static void step_all(gw_simulation *s, gw_tick *tick)
 {
     gw_scene_dynamics *dynamics = s->scenario->dynamics;
@@ -351,7 +351,7 @@ static void step_all(gw_simulation *s, gw_tick *tick)
     tick->dt = whole;
 }
 
-/* A state that lasts is reported when it begins, and once more where it was away for a while. */
+/* Reports a lasting condition when it begins, and again only if it was absent for a while. */
 static void report_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_kind kind,
                            gw_found_at at)
 {
@@ -362,7 +362,7 @@ static void report_lasting(gw_simulation *s, bool lasts, int *quiet, gw_event_ki
     *quiet = lasts ? s->scenario->rate / 4 : *quiet > 0 ? *quiet - 1 : 0;
 }
 
-/* Events of the step's findings, where a step was made. */
+/* Emits events for the step's findings, if there was a step. */
 static void report_findings(gw_simulation *s, bool moving)
 {
     static const gw_dynamics_findings none = {0};
@@ -438,7 +438,7 @@ const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
     return &s->snapshot;
 }
 
-/* Keeps it where it is among the worst. */
+/* Keeps the tick if it is among the worst. */
 static void note_worst(gw_simulation *s, const gw_tick_timing *timing)
 {
     double mine = fmax(timing->late_us, timing->tick_us);
@@ -473,7 +473,7 @@ static void note_stages(gw_simulation *s, bool overrun)
         gw_histogram_add(&s->stage_cost[i], s->stages.us[i]);
     if (overrun && s->stages.counts)
         s->overruns_by[gw_stages_longest(&s->stages)]++;
-    /* one stage's a tick: all of them at once would be a late tick of their own */
+    /* one stage per tick: all of them at once would take too long */
     uint64_t turn = s->cost.count % PERCENTILE_PERIOD;
     if (turn < GW_STAGE_COUNT)
         s->stage_us[turn] = quantiles_of(&s->stage_cost[turn]);
@@ -553,7 +553,7 @@ void gw_simulation_figures(const gw_simulation *s, gw_tick_figures *figures)
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-/* In memory of zeros; NULL: there was none. */
+/* Initialises zeroed memory; NULL if `s` is NULL. */
 static gw_simulation *begin_simulation(gw_simulation *s, gw_scenario *scenario, gw_error *error)
 {
     assert(scenario && scenario->dt > 0 && scenario->substeps > 0);
@@ -574,7 +574,7 @@ gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
 {
     gw_simulation *s = aligned_alloc(64, (sizeof *s + 63) & ~(size_t)63);
     if (s)
-        memset(s, 0, sizeof *s); /* pages in, before it ticks */
+        memset(s, 0, sizeof *s); /* touches the pages before the first tick */
     return begin_simulation(s, scenario, error);
 }
 

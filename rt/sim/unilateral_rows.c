@@ -1,10 +1,10 @@
 /*
- * Unilateral constraints of a scene as rows of its contacts (rt/contact/unilateral_row.h): bounds
- * of distances and angles, and unilateral contacts of what rolls or slides. Built outside the tick;
- * what moves with geometry is RT safe.
+ * Unilateral constraints of a scene as rows of the contact world (rt/contact/unilateral_row.h):
+ * bounds of distances and angles, and unilateral rolling or sliding contacts. Creation is outside
+ * the tick; all else is RT safe.
  *
  * A stated feature of a fixed object may be moved from outside. Such an end is a body of the world
- * of its own, behind the scene's, which goes where the feature goes.
+ * (an anchor), numbered after the scene's bodies, which moves with the feature.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -33,7 +33,8 @@ static const char *material_of(const gw_scene *scene, const gw_feature_ref *ref)
                           : scene->objects[object].material;
 }
 
-/* The smaller of both materials; of what rolls or slides only of those that are named. */
+/* The lower restitution of the two materials; for rolling and sliding contacts only of stated
+ * materials. */
 static double restitution_of(const gw_scene *scene, const gw_scene_constraint *c)
 {
     const char *material[2] = {material_of(scene, &c->a), material_of(scene, &c->b)};
@@ -48,7 +49,7 @@ static double restitution_of(const gw_scene *scene, const gw_scene_constraint *c
     return any ? e : 0;
 }
 
-/* m that a radian of an angle counts as: the size of what moves. */
+/* The length (m) that converts angles to distances: the size of the moving body. */
 static double length_of(const gw_scene *scene, const gw_scene_constraint *c)
 {
     int a = gw_scene_object(scene, c->a.object), b = gw_scene_object(scene, c->b.object);
@@ -56,11 +57,11 @@ static double length_of(const gw_scene *scene, const gw_scene_constraint *c)
         return gw_object_length(&scene->objects[a]);
     if (b >= 0 && !scene->objects[b].fixed)
         return gw_object_length(&scene->objects[b]);
-    return 0.1; /* a link's */
+    return 0.1; /* of a link */
 }
 
-/* Which of the body's unilateral constraints it is (gw_scene_unilateral()); -1: a bit has no room
- * for it, or the body is a link. */
+/* Index among the body's unilateral constraints (gw_scene_unilateral()); -1: beyond the bit set, or
+ * the body is a link. */
 static int place_of(const gw_scene *scene, int body, int constraint)
 {
     int place = 0;
@@ -83,10 +84,10 @@ static int place_of(const gw_scene *scene, int body, int constraint)
  * motion told as degenerate once they are past one another with no place that keeps them apart.
  */
 
-#define SEARCH_PERIOD 5e-3 /* s, between starts of a search, */
-#define SEARCH_NEAR   0.02 /* m: but in every step where no place is known and they are as near */
-#define LEVEL         1e-4 /* of a rim's radius: supporting points that differ by less are alike */
-#define FOLLOWED_NEAR 0.05 /* m: places farther open are followed, but no contacts */
+#define SEARCH_PERIOD 5e-3 /* s between two trials of a search, */
+#define SEARCH_NEAR   0.02 /* m: without a known place and this near, in every step */
+#define LEVEL         1e-4 /* of a rim's radius: height difference of level supporting points */
+#define FOLLOWED_NEAR 0.05 /* m: places with a larger gap are no contact candidates */
 
 static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
                      const gw_contact_place *place)
@@ -100,8 +101,8 @@ static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_ro
     return false;
 }
 
-/* Of one contact: one more place from the given start, where a row is left for it. Returns how far
- * the surfaces are open there (m); infinite where no row is left. */
+/* Searches one more place of a contact from the given start, if a row is left for it. Returns the
+ * gap at that place or start (m); infinite if no row is left. */
 static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
                                    int trial, const gw_pose *a, const gw_pose *b)
 {
@@ -121,7 +122,7 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
     return gap;
 }
 
-/* The place of a row's supporting point; whether there is one. */
+/* Sets the place of a row's supporting point; true if there is one. */
 static bool find_support(gw_scene_unilateral_row *r, const gw_pose *a, const gw_pose *b,
                          double *gap)
 {
@@ -129,8 +130,8 @@ static bool find_support(gw_scene_unilateral_row *r, const gw_pose *a, const gw_
     return gw_closure_contact_support(contact, a, b, r->support, &contact->place, gap);
 }
 
-/* Whether surfaces of a constraint conform, and none of its contacts has a place where they do not.
- */
+/* True if surfaces of a constraint conform and none of its contacts has a place where they do
+ * not. */
 static bool surfaces_conform(const gw_scene_unilaterals *u, int constraint, const gw_pose *poses)
 {
     bool any = false;
@@ -173,7 +174,7 @@ static bool check_places(const gw_scene_unilaterals *u, const gw_scene *scene, c
     return true;
 }
 
-/* Whether the scene before has a contact with this key. */
+/* True if the former scene has a contact with this key. */
 static bool had_contact(const gw_scene *before, const char *id, uint64_t key)
 {
     gw_closure_def c;
@@ -188,8 +189,8 @@ static bool had_contact(const gw_scene *before, const char *id, uint64_t key)
     return false;
 }
 
-/* The places of tick 0, from all starts. A contact that goes on has its former places, and the loop
- * looks for others: there it is only asked whether the surfaces conform, at the likeliest start
+/* Finds the places at tick 0, from all starts. A contact that continues keeps its former places,
+ * and the loop searches for others: for it only conformity is checked, at the likeliest start
  * first. */
 static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def)
 {
@@ -215,7 +216,7 @@ static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* Room for one more; NULL: there is none. */
+/* A new row; NULL: no room. */
 static gw_scene_unilateral_row *add_row(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
                                         int constraint, int part)
 {
@@ -291,7 +292,7 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
     return true;
 }
 
-/* The body that stands for an end that may move within a fixed object. */
+/* Adds the anchor of an end that may move within a fixed object. */
 static void add_anchor(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
                        gw_scene_unilateral_row *r, int side)
 {
@@ -359,7 +360,7 @@ int gw_scene_unilaterals_object(const gw_scene_unilaterals *u, int body)
 
 /* ---- following places ------------------------------------------------------------------------ */
 
-/* Two branches that have become one are followed as that which presses. */
+/* Merges rows whose places coincide; the one in contact is kept. */
 static void merge_coinciding_rows(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first)
 {
     for (int k = first->first; k < first->first + first->place_count; k++) {
@@ -370,7 +371,7 @@ static void merge_coinciding_rows(gw_scene_unilaterals *u, const gw_scene_unilat
     }
 }
 
-/* A row that has no place; NULL: all have one. */
+/* A row of the contact without a place; NULL: none. */
 static gw_scene_unilateral_row *unplaced_row(gw_scene_unilaterals *u,
                                              const gw_scene_unilateral_row *first)
 {
@@ -380,7 +381,7 @@ static gw_scene_unilateral_row *unplaced_row(gw_scene_unilaterals *u,
     return NULL;
 }
 
-/* Whether a row has a lowest point of the rim that is near this angle. */
+/* True if a row has a lowest point of the rim near this angle. */
 static bool has_lowest_near(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
                             double angle)
 {
@@ -393,8 +394,8 @@ static bool has_lowest_near(const gw_scene_unilaterals *u, const gw_scene_unilat
     return false;
 }
 
-/* Lowest points of a rim that lies about flat, which no row has yet: near a supporting point that
- * is lower than its neighbours, where the parabola through all three is lowest. */
+/* Finds lowest points of a rim that lies nearly flat that no row has yet: near a supporting point
+ * lower than its neighbours, at the minimum of the parabola through the three. */
 static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
                         const gw_pose *a, const gw_pose *b, double *gap)
 {
@@ -428,8 +429,8 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
     }
 }
 
-/* Of sides and caps: a place below their middle, which comes in over a rim from one step to the
- * next. */
+/* For sides and caps of cylinders: a place below their middle, which may appear over a rim from one
+ * step to the next. */
 static void find_under(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, const gw_pose *a,
                        const gw_pose *b, double *gap)
 {
@@ -446,7 +447,7 @@ static void find_under(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, 
     }
 }
 
-/* Every other start is the likeliest one. */
+/* Makes trials of the search; every other one is the likeliest start. */
 static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
                           const gw_pose *a, const gw_pose *b)
 {
@@ -457,7 +458,8 @@ static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *firs
     first->until_search = waits ? SEARCH_PERIOD : 0;
 }
 
-/* Whether a place keeps them apart, or may: one that is far open does not. */
+/* True if a constraint has a place that separates the surfaces, or may; one with a large gap does
+ * not. */
 static bool has_place(const gw_scene_unilaterals *u, int constraint)
 {
     for (int i = 0; i < u->count; i++)
@@ -467,7 +469,8 @@ static bool has_place(const gw_scene_unilaterals *u, int constraint)
     return false;
 }
 
-/* Deeper than a contact that is one point gets, even where its collision was deferred. */
+/* True if the penetration is larger than a point contact reaches, even with a deferred
+ * collision. */
 static bool is_too_deep(const gw_scene_unilateral_row *r)
 {
     return r->place_count > 0 && r->row.surfaces.place.known &&
@@ -545,8 +548,8 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
     }
 }
 
-/* The pose that takes the element as it was built to where it is now, nearest to the one before:
- * the least turn of its direction, about its point. */
+/* The pose that takes the initial element to the present one: the smallest rotation of its
+ * direction, about its point, from the former pose. */
 static gw_pose anchored_pose(const gw_unilateral_anchor *anchor, const gw_element *now)
 {
     gw_element was = gw_element_moved(&anchor->at, &anchor->end.element);
