@@ -51,7 +51,7 @@ struct gw_detection {
     double detected_margin; /* this margin (m) */
     gw_detection_answer candidates, models;
     unsigned char *memory; /* of the mailboxes */
-    /* the loop's */
+    /* used by the loop only */
     uint64_t number, since; /* number of the last message; of the first valid one */
     uint64_t every;         /* ticks between two messages */
     uint64_t candidates_after, models_after; /* ticks from a message until its results are due */

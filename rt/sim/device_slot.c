@@ -1,6 +1,6 @@
 /*
- * Open devices and the operators at them. Opened and closed by the thread that builds scenarios;
- * the rest runs on the loop's thread, RT safe.
+ * Open devices and their operators. Opened and closed by the thread that builds scenarios; all else
+ * is on the loop's thread, RT safe.
  */
 #include "rt/sim/device_slot.h"
 

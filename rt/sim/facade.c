@@ -20,8 +20,8 @@ struct gw_sim {
     gw_simulation *simulation;
     int rate, object_count, body_count; /* bodies: objects, then links */
     uint64_t revision;
-    uint64_t ticks; /* made so far, moving or not: the clock of detection */
-    gw_pose *poses; /* of bodies, as the newest snapshot that was asked for has them */
+    uint64_t ticks; /* ticks made so far, moving or not */
+    gw_pose *poses; /* per body, as of the last snapshot requested */
 };
 
 /* ---- create and destroy --------------------------------------------------------------------- */
@@ -37,8 +37,7 @@ static bool open_devices(gw_sim *sim, const gw_scene *scene, gw_error *error)
     return true;
 }
 
-/* A layout whose objects all have a solution; NULL with an error that tells the conflict in words.
- */
+/* A layout in which all objects are solved; NULL with an error that describes the conflict. */
 static gw_layout *solved_layout(const gw_scene *scene, const gw_pose *poses, gw_error *error)
 {
     const char *ids[GW_MAX_PROBLEM];
@@ -151,7 +150,7 @@ bool gw_sim_change(gw_sim *sim, const gw_scene *scene, gw_error *error)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* Does what the world's thread of a loop would. */
+/* Runs detection if it is due, in place of the world's thread of a loop. */
 static void detect_when_asked(gw_sim *sim)
 {
     gw_detection *detection = gw_simulation_detection(sim->simulation);

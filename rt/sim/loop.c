@@ -1,7 +1,7 @@
 /*
  * A simulation on a thread of its own. The thread takes commands from a ring, ticks at absolute
- * deadlines, and leaves snapshots, events, records and retired memory in mailbox and rings; it
- * locks, allocates and waits for nothing but its next deadline.
+ * deadlines, and puts snapshots, events, records and retired memory into a mailbox and rings; it
+ * takes no lock, does not allocate, and waits only for its next deadline.
  */
 #include "rt/sim/loop.h"
 
@@ -27,26 +27,26 @@
 
 #define DEFAULT_RATE      1000
 #define DEFAULT_PRIORITY  80
-#define COMMANDS_PER_TICK 32      /* the rest waits for the next tick: bounded time */
-#define FIGURES_PERIOD    63      /* ticks between two that tell how the loop does */
-#define AHEAD_SHARE       0.6     /* of a period: steps leave the processor to others */
-#define AHEAD_WAIT_NS     20000   /* until the world's thread is asked again */
-#define REHEARSAL_SHARE   0.25    /* of a period, at most, between waking and the deadline */
-#define REHEARSAL_MOST_NS 100000  /* and no more: it is awake for so long in every period */
-#define WAKING_STEP_NS    1000    /* up where waking took longer than was left for it, and down */
-#define WAKES             200     /* by this part of it else: it is enough for all but one of 200 */
+#define COMMANDS_PER_TICK 32      /* the rest waits for the next tick, to bound its time */
+#define FIGURES_PERIOD    63      /* ticks between two updates of the figures */
+#define AHEAD_SHARE       0.6     /* of a period: limit of single steps, for other threads */
+#define AHEAD_WAIT_NS     20000   /* until the world's thread is checked again */
+#define REHEARSAL_SHARE   0.25    /* of a period: largest time between waking and the deadline */
+#define REHEARSAL_MOST_NS 100000  /* and its bound: the thread is awake then in every period */
+#define WAKING_STEP_NS    1000    /* increase of the margin after a late waking; decrease: */
+#define WAKES             200     /* by this part of it: it suffices for all but one of 200 */
 #define WORLD_PERIOD_NS   5000000 /* while there is nothing to detect */
-#define WATCH_NS          1000000 /* of the watchdog, while a device is to be watched */
+#define WATCH_NS          1000000 /* of the watchdog, while a device is watched */
 #define WATCH_IDLE_NS     20000000
-#define RAMP_MIN_NS       4000000       /* even at the slowest rate a force does not end at once */
-#define STACK_BYTES       (2048 * 1024) /* sanitizers keep their own part in it */
+#define RAMP_MIN_NS       4000000       /* least duration of the ramp to zero */
+#define STACK_BYTES       (2048 * 1024) /* sanitizers need a part of it */
 #define PAGE_BYTES        4096
-#define STACK_TOUCHED     (512 * 1024) /* what a solve in a tick comes to, and more */
+#define STACK_TOUCHED     (512 * 1024) /* more than a solve in a tick needs */
 #define RECORD_BYTES      offsetof(gw_snapshot, followers)
 
 struct gw_loop {
     gw_simulation *simulation;
-    const gw_snapshot *made; /* the simulation's, of its last tick */
+    const gw_snapshot *made; /* the simulation's snapshot of its last tick */
     gw_stages *stages;       /* likewise */
     int rate, priority;
     bool best_effort;
@@ -54,30 +54,32 @@ struct gw_loop {
     atomic_bool real_time, pinned;
     gw_halt_latch *halt, own_halt;
     gw_lease *lease, own_lease;
-    int64_t waking_ns;   /* left for waking before a rehearsal; of the loop's thread */
-    gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
-    int latency_fd;      /* holds the processors' sleep states off; -1: of the world's thread */
+    int64_t waking_ns;   /* margin for waking before a rehearsal; loop's thread only */
+    gw_halt_word heeded; /* the latch word last applied to the simulation; loop's thread only */
+    int latency_fd;      /* /dev/cpu_dma_latency, held while deep idle states are disabled, else -1;
+                            world's thread only */
     bool awake_wanted;   /* likewise */
-    atomic_bool kept_awake, forces; /* it holds them off; devices may exert force */
+    atomic_bool kept_awake, forces; /* deep idle states are disabled; devices may exert force */
     pthread_t thread, world, watchdog;
-    sem_t detect_now;          /* bodies went out, or the loop waits for what is found */
-    atomic_bool awaits;        /* it does */
-    pthread_mutex_t detecting; /* the world thread detects, or a scenario is destroyed */
-    pthread_mutex_t watching;  /* the watchdog has its hand on devices */
-    _Atomic(const gw_scenario *) scenario; /* that the watchdog looks after */
-    atomic_llong heartbeat; /* when the devices got their last command (ns); 0: none */
+    sem_t detect_now;   /* posted when bodies were published, or the loop waits for results */
+    atomic_bool awaits; /* the loop waits for results */
+    pthread_mutex_t detecting; /* held while the world thread detects, or a scenario is destroyed */
+    pthread_mutex_t watching;  /* held while the watchdog uses devices */
+    _Atomic(const gw_scenario *) scenario; /* the scenario whose devices the watchdog checks */
+    atomic_llong heartbeat;                /* time of the devices' last command (ns); 0: none */
     _Atomic(gw_detection *) detection;
     atomic_bool stop, recording;
     atomic_int thread_id;
-    atomic_ullong lost; /* records that found no room */
+    atomic_ullong lost; /* records dropped as the ring was full */
     atomic_ullong events_lost, commands_refused;
-    atomic_llong sampled; /* when every device gave a valid sample (ns); 0: there is none */
-    gw_fault_log *faults; /* NULL: none are kept */
+    atomic_llong
+        sampled; /* time of the last tick with valid samples of all devices (ns); 0: no device */
+    gw_fault_log *faults; /* NULL: no log */
     uint64_t lost_reported;
     gw_ring commands, retired, events, records;
     gw_mailbox snapshots, figures;
     bool memory_locked;
-    unsigned until_figures; /* ticks; of the loop's thread */
+    unsigned until_figures; /* ticks; loop's thread only */
     unsigned char *memory;  /* of rings and mailbox */
 };
 
@@ -102,21 +104,21 @@ static void sleep_until(int64_t ns)
         ;
 }
 
-/* Awake until then: waking takes longer than looking at the clock. */
+/* Busy wait until then, which is more accurate than sleeping. */
 static void spin_until(int64_t ns)
 {
     while (now_ns() < ns)
         ;
 }
 
-/* The latch has changed. */
+/* Applies a changed latch. */
 __attribute__((cold)) static void follow_latch(gw_loop *loop, bool halted)
 {
     gw_command retired, command = {.kind = halted ? GW_COMMAND_HALT : GW_COMMAND_ARM};
     gw_simulation_apply(loop->simulation, &command, &retired);
 }
 
-/* Brings the simulation to where the latch is; the latch as this tick heeds it. */
+/* Halts or arms the simulation as the latch requires; returns the word that this tick uses. */
 static gw_halt_word apply_halt_latch(gw_loop *loop)
 {
     gw_halt_word now = gw_halt_latch_now(loop->halt);
@@ -125,7 +127,7 @@ static gw_halt_word apply_halt_latch(gw_loop *loop)
     return loop->heeded = now;
 }
 
-/* Data of the other two threads. */
+/* Publishes the scenario's data to the other two threads. */
 static void show_scenario(gw_loop *loop)
 {
     atomic_store_explicit(&loop->detection, gw_simulation_detection(loop->simulation),
@@ -134,7 +136,7 @@ static void show_scenario(gw_loop *loop)
                           memory_order_release);
 }
 
-/* Commands wait while there is no room for what they would hand back. */
+/* Commands wait while the ring of retired memory has no room. */
 static void take_commands(gw_loop *loop)
 {
     gw_command command, retired;
@@ -148,22 +150,21 @@ static void take_commands(gw_loop *loop)
     }
 }
 
-/* Most arrays of a scene are empty: a branch is less than a call. */
+/* Skips empty arrays, as a branch costs less than a call. */
 #define COPY_ENTRIES(to, from, array, count)                                                       \
     do {                                                                                           \
         if ((count) > 0)                                                                           \
             memcpy((to)->array, (from)->array, (size_t)(count) * sizeof *(from)->array);           \
     } while (0)
 
-/* Not inlined: where it is rehearsed, the same instructions are. */
+/* Not inlined, so that a rehearsal executes the same instructions. */
 __attribute__((noinline)) static void copy_values(gw_snapshot *to, const gw_snapshot *s)
 {
     memcpy(to, s, offsetof(gw_snapshot, tools));
     COPY_ENTRIES(to, s, tools, s->tool_count);
 }
 
-/* Single values, and of the arrays the entries that there are: a page without entries is
- * not touched. */
+/* Copies scalars and the used entries of arrays; pages without entries are not touched. */
 static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
 {
     uint64_t hits = s->hit_count < GW_MAX_SHOWN_COLLISIONS ? s->hit_count : GW_MAX_SHOWN_COLLISIONS;
@@ -190,10 +191,9 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     COPY_ENTRIES(to, s, followed, s->followed_count);
 }
 
-/* A reader had the buffer that this tick is published in last, on another processor, others read
- * the latch, and other programs have used this one's caches since the last tick. So the values are
- * written there once as they were, before the tick begins, and what else will be written is fetched
- * back meanwhile. */
+/* Warms the caches for publishing: a reader on another processor had the buffer of this tick last,
+ * others read the latch, and other programs have used this processor's caches. The former values
+ * are written to the buffer before the tick begins, and other data to be written are prefetched. */
 static void rehearse_publishing(gw_loop *loop)
 {
     const gw_snapshot *s = loop->made;
@@ -209,7 +209,8 @@ static void rehearse_publishing(gw_loop *loop)
     gw_fetch(&loop->halt->heeded, &loop->halt->heeded + 1);
 }
 
-/* Time to be left for waking (ns): a quantile of what waking took, approached by small steps. */
+/* Updates the margin for waking (ns): a quantile of the time that waking took, approached in small
+ * steps. */
 static void update_wake_margin(gw_loop *loop, int64_t ns, int64_t most)
 {
     int64_t left =
@@ -217,9 +218,9 @@ static void update_wake_margin(gw_loop *loop, int64_t ns, int64_t most)
     loop->waking_ns = left < 0 ? 0 : left > most ? most : left;
 }
 
-/* Sleeps until `spin` (ns) before the deadline, or as long before it as a rehearsal takes where the
- * coming tick moves something and it takes a small share of the period; rehearses where there is
- * still time for it when it has woken. */
+/* Sleeps until `spin` (ns) before the deadline or, if the next tick moves and a rehearsal takes a
+ * small share of the period, until the rehearsal's duration before it; rehearses if there is still
+ * time after waking. */
 static void wait_for_tick(gw_loop *loop, int64_t deadline, int64_t period, int64_t spin)
 {
     gw_rehearsal *rehearsal = loop->made->moving && loop->real_time
@@ -276,7 +277,7 @@ static void claim_processor(gw_loop *loop)
         loop->placement.pinned && pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 }
 
-/* Brings the stack's pages in before the first deadline. */
+/* Touches the stack's pages before the first deadline. */
 static void touch_stack(void)
 {
     volatile unsigned char page[STACK_TOUCHED];
@@ -284,14 +285,14 @@ static void touch_stack(void)
         page[i] = 0;
 }
 
-/* The devices had no command for too long. */
+/* Forces latched devices off if the devices had no command for too long. */
 static void force_off_stalled(gw_loop *loop)
 {
     if (gw_simulation_scenario(loop->simulation)->latched)
         gw_halt_latch_halt(loop->halt, GW_HALT_OVERRUN, "loop");
 }
 
-/* An operator who did not renew the lease has let go of everything: what is latched is off. */
+/* If the operator's lease has expired: ends drags and pushes and halts if a device is latched. */
 static void watch_operator(gw_loop *loop, int64_t now)
 {
     gw_lease_holder holder;
@@ -305,8 +306,8 @@ static void watch_operator(gw_loop *loop, int64_t now)
     gw_halt_latch_halt(loop->halt, GW_HALT_DEAD_MAN, holder.by);
 }
 
-/* Reports to the latch what the tick did: it heeded this word, or found a reason to halt by itself.
- */
+/* Reports the tick to the latch: acknowledges this word, or halts for a reason that the tick
+ * found. */
 static void report_to_latch(gw_loop *loop, gw_halt_word heeded)
 {
     gw_halt_cause cause;
@@ -320,7 +321,7 @@ static void report_to_latch(gw_loop *loop, gw_halt_word heeded)
         atomic_store_explicit(&loop->forces, forces, memory_order_relaxed);
 }
 
-/* Now and then: the first tick's, and those of the last ones. */
+/* Publishes figures after the first tick and then every FIGURES_PERIOD ticks. */
 static void publish_figures(gw_loop *loop)
 {
     if (loop->until_figures-- > 0)
@@ -330,8 +331,8 @@ static void publish_figures(gw_loop *loop)
     gw_mailbox_give(&loop->figures);
 }
 
-/* Wakes the world's thread where bodies went out, and where the coming tick is to take up what is
- * found among them and it is not there yet: then it does not rest. True where it is there. */
+/* Wakes the world's thread if bodies were published, or if results that are due in the next tick
+ * are missing; it then does not rest. True if the results are there. */
 static bool has_detected(gw_loop *loop)
 {
     gw_detection *detection = gw_simulation_detection(loop->simulation);
@@ -344,8 +345,8 @@ static bool has_detected(gw_loop *loop)
     return ready;
 }
 
-/* Ticks of a paused simulation that were asked for, one after the other until `end`: no longer than
- * a share of the period, so that commands, halts and other threads have their turn. */
+/* Requested ticks of a paused simulation, in sequence until `end`: at most a share of the period,
+ * so that commands, halts and other threads are served. */
 static void step_ahead(gw_loop *loop, int64_t end)
 {
     while (gw_simulation_steps_ahead(loop->simulation) && now_ns() < end &&
@@ -359,7 +360,7 @@ static void step_ahead(gw_loop *loop, int64_t end)
     }
 }
 
-/* The tick that began then, for whoever asks after a fault what led to it. */
+/* Records the tick in the fault log. */
 static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
 {
     const gw_simulation *s = loop->simulation;
@@ -368,7 +369,7 @@ static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
         atomic_store_explicit(&loop->sampled, sampled, memory_order_relaxed);
     if (!loop->faults)
         return;
-    /* While one loop takes over from another both run for a moment: who comes second leaves it. */
+    /* Two loops may run for a moment when one replaces another: the second one skips the log. */
     if (atomic_exchange_explicit(&loop->faults->writing, true, memory_order_acquire))
         return;
     gw_fault_log_add(loop->faults, loop->made, loop->stages, begin);
@@ -383,13 +384,13 @@ static void *loop_thread(void *arg)
     const int64_t period = 1000000000 / loop->rate;
     claim_processor(loop);
     claim_priority(loop);
-    /* no more than a share of short periods */
+    /* bounded by a share of the period */
     const int64_t spin = 1000 * (int64_t)loop->placement.spin_us < period / 4
                              ? 1000 * (int64_t)loop->placement.spin_us
                              : period / 4;
     atomic_store(&loop->thread_id, (int)syscall(SYS_gettid));
     gw_stages *stages = loop->stages;
-    /* half a period beside the multiples of it: kernels interrupt at those of theirs */
+    /* offset by half a period from its multiples, where kernels have their tick interrupts */
     int64_t deadline = (now_ns() / period + 1) * period + period / 2;
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
         wait_for_tick(loop, deadline, period, spin);
@@ -405,13 +406,13 @@ static void *loop_thread(void *arg)
         int64_t written = stages->mark;
         atomic_store_explicit(&loop->heartbeat, written, memory_order_release);
         if (written - begin > GW_STALL_NS)
-            force_off_stalled(loop); /* what it has just written is the last */
+            force_off_stalled(loop); /* the command just written is the last one */
         publish_snapshot(loop);
         report_to_latch(loop, halt);
         gw_stages_end(stages, GW_STAGE_PUBLISH);
         keep_tick(loop, begin, written);
         int64_t end = now_ns();
-        /* what was due meanwhile is skipped and counted, never made up for */
+        /* ticks that became due meanwhile are skipped and counted, not made up for */
         int64_t missed = end > deadline + period ? (end - deadline) / period : 0;
         gw_tick_timing timing = {.tick_us = (double)(end - begin) / 1e3,
                                  .late_us = (double)(begin - deadline) / 1e3,
@@ -430,8 +431,9 @@ static void *loop_thread(void *arg)
 
 /* ---- the watchdog ---------------------------------------------------------------------------- */
 
-/* The share of its last command that a device still exerts, `still_ns` after it was written: all of
- * it for two ticks, nothing from GW_STALL_NS on, seen in time, and straight down between them. */
+/* The share of its last command that a device exerts `still_ns` after it was written: 1 for two
+ * ticks, 0 from GW_STALL_NS - 2 WATCH_NS
+ * on, linear between. */
 static double share_of_command(int64_t still_ns, int64_t period_ns)
 {
     int64_t held = 2 * period_ns, ramp = GW_STALL_NS - 2 * WATCH_NS - held;
@@ -440,7 +442,7 @@ static double share_of_command(int64_t still_ns, int64_t period_ns)
     return share > 1 ? 1 : share > 0 ? share : 0;
 }
 
-/* Checks the loop's heartbeat once; how long until the next check is due (ns). */
+/* Checks the loop's heartbeat once; returns the time until the next check (ns). */
 static int64_t watch_heartbeat(gw_loop *loop)
 {
     int64_t period = 1000000000 / loop->rate;
@@ -463,7 +465,8 @@ static int64_t watch_heartbeat(gw_loop *loop)
     return watched || latched ? WATCH_NS : WATCH_IDLE_NS;
 }
 
-/* One above the loop, so that a loop that takes its processor for itself does not stop it. */
+/* The watchdog's thread, one priority above the loop, so that a loop that occupies its processor
+ * does not block it. */
 static void *watch_heart(void *arg)
 {
     gw_loop *loop = arg;
@@ -477,7 +480,7 @@ static void *watch_heart(void *arg)
 
 /* ---- the world's thread --------------------------------------------------------------------- */
 
-/* True where the loop woke it before that. */
+/* Waits until `ns`; true if the loop woke it before. */
 static bool rest_until(gw_loop *loop, int64_t ns)
 {
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -487,8 +490,8 @@ static bool rest_until(gw_loop *loop, int64_t ns)
     return woken == 0;
 }
 
-/* Asks the processors not to sleep deeply while devices may exert force: waking from that takes
- * longer than a tick may be late. Good to have, never required. */
+/* Disables deep idle states while devices may exert force, as waking from them takes longer than a
+ * tick may be late. Optional: failure is no error. */
 static void hold_wake_latency_low(gw_loop *loop, bool wanted)
 {
     const int32_t none = 0;
@@ -505,10 +508,10 @@ static void hold_wake_latency_low(gw_loop *loop, bool wanted)
     atomic_store(&loop->kept_awake, loop->latency_fd >= 0);
 }
 
-/* Detects collision candidates when bodies went out, before everything but the loop: late by tens
- * of milliseconds, as ordinary threads are on a busy machine, it would hold the loop up, or find
- * bodies only once they overlap. It rests at least as long as it ran, so that a scene too rich for
- * its rate leaves the rest of the machine alone, but where the loop waits. */
+/* The world's thread: detects collision candidates when bodies were published, at a priority below
+ * the loop only: an ordinary thread may be late by tens of milliseconds on a busy machine, which
+ * would delay the loop or find bodies only after they overlap. It rests at least as long as it ran,
+ * to leave processor time to others, unless the loop waits. */
 static void *detection_thread(void *arg)
 {
     gw_loop *loop = arg;
@@ -536,7 +539,8 @@ static void *detection_thread(void *arg)
     return NULL;
 }
 
-/* Whoever destroys a scenario while one of the threads waits does it at that one's priority. */
+/* Locks with priority inheritance: a thread that destroys a scenario while one of these threads
+ * waits runs at that thread's priority. */
 static void init_locks(gw_loop *loop)
 {
     pthread_mutexattr_t attr;
@@ -574,7 +578,7 @@ static bool take_memory(gw_loop *loop)
     unsigned char *m = aligned_alloc(64, all);
     if (!m)
         return false;
-    memset(m, 0, all); /* pages in, before it runs */
+    memset(m, 0, all); /* touches the pages before the thread runs */
     loop->memory = m;
     gw_ring_init(&loop->commands, m, sizeof(gw_command), GW_COMMAND_RING);
     gw_ring_init(&loop->retired, m += commands, sizeof(gw_command), GW_COMMAND_RING);
@@ -585,8 +589,8 @@ static bool take_memory(gw_loop *loop)
     return true;
 }
 
-/* Brings in the pages of a loaded object that ticks run: the program, the C and the mathematical
- * library. Others are of no tick. It reads between variables too, which a sanitizer forbids. */
+/* Touches the pages of a loaded object that ticks use: the program, the C and the mathematical
+ * library. It also reads between variables, which the address sanitizer would report. */
 __attribute__((no_sanitize("address"))) static int touch_object(struct dl_phdr_info *object,
                                                                 size_t size, void *context)
 {
@@ -605,8 +609,8 @@ __attribute__((no_sanitize("address"))) static int touch_object(struct dl_phdr_i
     return 0;
 }
 
-/* Asks pages to stay: good to have, never required. Of memory that nobody has touched, as most of
- * other threads' stacks, nothing is brought in. */
+/* Locks memory; optional: failure is no error. Untouched pages, as most of other threads' stacks,
+ * are not loaded. */
 static void lock_memory(gw_loop *loop)
 {
     dl_iterate_phdr(touch_object, NULL);
@@ -632,7 +636,7 @@ static bool start_threads(gw_loop *loop)
     return false;
 }
 
-/* A loop that is created while halted begins so; that was reported when it happened. */
+/* A loop that is created while halted starts halted, without an event. */
 static void keep_halted(gw_loop *loop)
 {
     gw_event events[GW_MAX_TOOLS + 1];

@@ -11,10 +11,10 @@
 
 #define ACCELERATION      1.0   /* m/s^2 of the tool frame, at most */
 #define ACCELERATION_TURN 10.0  /* rad/s^2 */
-#define FORCE             40.0  /* N that it pulls with, at most, unless a guard asks for more */
+#define FORCE             40.0  /* N: largest force, unless a guard needs more */
 #define TORQUE            5.0   /* N m */
-#define EFFORT_SHARE      0.5   /* of force and torque, for the ramps of heavy bodies */
-#define STIFF             200.0 /* rad/s: natural frequency of the body on the robot's spring */
+#define EFFORT_SHARE      0.5   /* of force and torque: share for accelerating heavy bodies */
+#define STIFF             200.0 /* rad/s: natural frequency of the body on the executor's spring */
 /* A spring that is evaluated once a period is stable well below k dt^2/m = 1, d dt/m = 1. */
 #define STIFFNESS_SHARE 0.05
 #define DAMPING_SHARE   0.3
@@ -23,7 +23,7 @@
 #define REACHED_MPS     2e-3
 #define REACHED_RADPS   5e-2
 #define BLOCKED_S       0.5
-#define DIFFERENCE      1e-4 /* of the path, on each side, for its direction */
+#define DIFFERENCE      1e-4 /* of the path: step of the central difference for its direction */
 
 static const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
 
@@ -73,7 +73,7 @@ static gw_pose tool_at(const gw_submanifold *set, const double *z, const gw_pose
     return gw_pose_mul(&body, body_from_tool);
 }
 
-/* The reference takes hold of the body where it is. */
+/* Starts holding: the reference is the body's present pose. */
 static void start_holding(gw_motion_executor *motion, const gw_submanifold *set,
                           const gw_pose *body, const gw_pose *body_from_tool)
 {
@@ -84,7 +84,8 @@ static void start_holding(gw_motion_executor *motion, const gw_submanifold *set,
     motion->loose = false;
 }
 
-/* A guard ended the motion: what moved stays where it is, the rest at its target. */
+/* After a guard: parameters that moved are held at their present values, the others at their
+ * targets. */
 static void hold_where_stopped(gw_motion_executor *motion, const gw_motion_input *in)
 {
     double here[6];
@@ -95,7 +96,7 @@ static void hold_where_stopped(gw_motion_executor *motion, const gw_motion_input
     motion->reference = tool_at(in->set, motion->now, &in->body_from_tool);
 }
 
-/* The signed distance that a parameter travels from its present value. */
+/* The signed change of a parameter from its present value to its target. */
 static double displacement_of(const gw_submanifold_parameter *is, double now, double to, double by)
 {
     double change = isnan(by) ? 0 : by;
@@ -110,7 +111,7 @@ static bool same_kind(const gw_submanifold *a, const gw_submanifold *b)
            a->translation.locus.kind == b->translation.locus.kind;
 }
 
-/* Both sets have the same poses at the reference and at the path's end. */
+/* True if both sets have the same poses at the reference and at the path's end. */
 static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
                      const gw_motion_executor *motion)
 {
@@ -126,8 +127,8 @@ static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
            gw_pose_distance(&there_a, &there_b, 1) < 1e-12;
 }
 
-/* The path goes on from where the body came to be on the set: to the same parameters, or by what is
- * left. */
+/* Continues the path from the body's pose on the new set: to the same parameters, or by the
+ * remaining change. */
 static void continue_path(gw_motion_executor *motion, const gw_submanifold *set,
                           const gw_pose *body, const gw_pose *body_from_tool)
 {
@@ -182,11 +183,11 @@ static void begin_motion(gw_motion_executor *motion, const gw_motion_input *in)
     motion->touched = in->touching;
     if (anywhere)
         return;
-    motion->moving = false; /* it holds: no path, no end */
+    motion->moving = false; /* it only holds: there is no path to end */
     start_holding(motion, in->set, &in->body, &in->body_from_tool);
 }
 
-/* d(tool frame) / d(path) of the parameters that `which` picks, about the reference. */
+/* d(tool frame) / d(path) at the reference, of the parameters selected by `which`. */
 static gw_twist path_direction(const gw_motion_executor *motion, const gw_motion_input *in,
                                const bool *which)
 {
@@ -217,7 +218,7 @@ static void find_directions(gw_motion_executor *motion, const gw_motion_input *i
     }
     motion->slide = path_direction(motion, in, slides);
     motion->turn = path_direction(motion, in, turns);
-    /* a general set's parameters do both: what is more of it counts */
+    /* a parameter of a general set slides and turns: the larger part decides */
     if (in->set->general && gw_norm(motion->slide.v) < in->length * gw_norm(motion->slide.w)) {
         motion->turn = motion->slide;
         motion->slide = still;
@@ -262,8 +263,8 @@ static double limit_or_unlimited(double limit, double size)
     return size > 0 ? limit / size : INFINITY;
 }
 
-/* One period on: up to speed, and down from it so that it stands at the end; where the pull is at
- * its bound (`held`) it waits. */
+/* Advances the reference by a period with bounded acceleration, so that it stops at the end; it
+ * waits while the spring's force is at its bound (`held`). */
 static void advance_reference(gw_motion_executor *motion, const gw_motion_input *in, bool held)
 {
     const gw_mass *mass = in->mass;
@@ -305,8 +306,8 @@ static bool clamp_length(gw_vec3 *a, double most)
     return true;
 }
 
-/* Feedforward: the wrench that balances the body's weight and gives it the reference's
- * acceleration, at the tool frame. */
+/* Feedforward wrench at the tool frame: balances the body's weight and produces the reference's
+ * acceleration. */
 static gw_wrench feedforward_wrench(const gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_vec3 arm = gw_sub(gw_pose_point(&in->body, in->mass->com), in->tool.p);
@@ -316,7 +317,7 @@ static gw_wrench feedforward_wrench(const gw_motion_executor *motion, const gw_m
     return (gw_wrench){f, gw_add(gw_rotate(in->body.q, turned), gw_cross(arm, f))};
 }
 
-/* The spring from tool to reference; true where it is at its bound. */
+/* The spring's wrench from tool to reference; true if it is at its bound. */
 static bool spring_wrench_to_reference(const gw_motion_executor *motion, const gw_motion_input *in,
                                        gw_wrench *out)
 {
@@ -324,7 +325,8 @@ static bool spring_wrench_to_reference(const gw_motion_executor *motion, const g
     gw_vec3 com = gw_pose_point(&in->body, mass->com);
     double arm2 = gw_norm2(gw_sub(com, in->tool.p)), dt = in->dt;
     double floor = fmax(gw_inertia_lower_bound(&mass->inertia), 1e-12);
-    double felt = 1 / (1 / mass->mass + arm2 / floor); /* least mass at the tool frame */
+    double felt = 1 / (1 / mass->mass +
+                       arm2 / floor); /* lower bound of the effective mass at the tool frame */
     double k = fmin(STIFF * STIFF * mass->mass, STIFFNESS_SHARE * felt / (dt * dt));
     double d = fmin(2 * sqrt(k * mass->mass), DAMPING_SHARE * felt / dt);
     double inertia = floor + mass->mass * arm2;

@@ -1,13 +1,12 @@
 /*
- * A guided body is carried along by its set, which moves with its geometry. On the loop's thread,
- * RT safe.
+ * A guided body on a set that moves with its geometry. On the loop's thread, RT safe.
  */
 #include "rt/sim/moving_submanifold.h"
 
 #include <string.h>
 
-/* The branch by this id of the object's constraints as they are now, at the pose nearest to `from`.
- */
+/* Solves for the branch with this id of the object's present constraints, at the pose nearest to
+ * `from`. */
 static gw_moving_submanifold_status solve_branch_at(gw_kinematics *kinematics, int object,
                                                     const char *branch, const gw_guided_def *def,
                                                     const gw_pose *from, gw_branch *after)

@@ -1,5 +1,5 @@
 /*
- * Tables of hashes, made and sorted outside the loop and searched within it.
+ * Tables of hashes, built and sorted outside the loop and searched by it.
  */
 #include "rt/sim/new_names.h"
 
@@ -12,7 +12,7 @@ static void add_name(gw_name_table *table, uint64_t from, uint64_t to)
     table->of[table->count++] = (gw_new_name){from, to};
 }
 
-/* An object's features are found by its name and theirs. */
+/* Features are identified by the names of their object and their own. */
 static void add_object(gw_new_names *names, const gw_scene *scene, const gw_renamed *r)
 {
     add_name(&names->bodies, gw_name_hash(r->from, 0), gw_name_hash(r->to, 0));
@@ -24,7 +24,7 @@ static void add_object(gw_new_names *names, const gw_scene *scene, const gw_rena
     }
 }
 
-/* A mechanism's links are found by its name and their number, as its joints are. */
+/* Links and joints are identified by the name of their mechanism and their number. */
 static void add_mechanism(gw_new_names *names, const gw_scene *scene, const gw_renamed *r)
 {
     int index = gw_scene_mechanism(scene, r->to);

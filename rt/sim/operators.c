@@ -1,6 +1,6 @@
 /*
- * Scripted wrenches, the simulated hand, the drag. README.md has the hand's model. Everything but
- * create and destroy runs on the loop's thread, RT safe.
+ * Scripted wrenches, the simulated hand (its model is in README.md), the drag. On the loop's
+ * thread, RT safe, except for create and destroy.
  */
 #include "rt/sim/operators.h"
 
@@ -12,7 +12,7 @@
 #define HAND_STIFFNESS         500.0 /* N/m */
 #define HAND_DAMPING_RATIO     0.7
 #define HAND_STIFFNESS_ANGULAR 5.0  /* N m/rad */
-#define GRIP_RATIO             10.0 /* fingers to arm, in stiffness */
+#define GRIP_RATIO             10.0 /* ratio of the stiffness of fingers and arm */
 #define DRAG_STIFFNESS         500.0
 #define DRAG_FORCE_MAX         30.0
 /* A spring that is evaluated once a period is stable well below k dt^2/m = 1, d dt/m = 1. */
@@ -83,7 +83,7 @@ void gw_operator_rewind(gw_operator_program *program)
     program->started = false;
 }
 
-/* Zero-order hold: the last sample whose time has come, nothing before the first. */
+/* Zero-order hold of the samples; zero before the first. */
 static gw_wrench scripted_wrench(gw_operator_program *p, double t)
 {
     const gw_operator *o = &p->what;
@@ -110,7 +110,7 @@ gw_hand_model gw_operator_hand(const gw_operator_program *program)
     return hand_model_of(&program->what);
 }
 
-/* Target on the path at t, and its velocity: straight between knots, still outside them. */
+/* Target on the path at t, and its velocity: linear between knots, constant outside. */
 static gw_pose path_at(gw_operator_program *p, double t, gw_vec3 *velocity)
 {
     const gw_operator *o = &p->what;
@@ -134,9 +134,9 @@ static gw_pose path_at(gw_operator_program *p, double t, gw_vec3 *velocity)
 }
 
 /*
- * The arm's spring and damper draw the hand's mass along the path; the fingers' spring and damper
- * join it to the tool. Arm and fingers in series have the stated stiffness. The hand's own motion
- * is stepped implicitly, so any mass will do.
+ * The arm's spring and damper pull the hand's mass along the path; the fingers' spring and damper
+ * couple it to the tool. Arm and fingers in series have the stated stiffness. The hand's motion is
+ * integrated implicitly, which is stable for any mass.
  */
 static gw_vec3 hand_force(gw_operator_program *p, gw_vec3 target, gw_vec3 target_velocity,
                           const gw_operator_input *in)
@@ -196,7 +196,9 @@ void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass
     assert(drag && command && mass && dt > 0);
     gw_vec3 arm = gw_sub(command->drag.point, mass->com);
     double floor = gw_inertia_lower_bound(&mass->inertia);
-    double felt = 1 / (1 / mass->mass + gw_norm2(arm) / fmax(floor, 1e-12)); /* least mass there */
+    double felt =
+        1 / (1 / mass->mass +
+             gw_norm2(arm) / fmax(floor, 1e-12)); /* lower bound of the effective mass there */
     *drag = (gw_drag){.active = true,
                       .turn = command->drag.turn,
                       .point = command->drag.point,

@@ -1,6 +1,6 @@
 /*
- * A second simulation of a scenario, for warm caches. Built by the thread that builds scenarios,
- * ticked by the loop's.
+ * A second simulation of a scenario that keeps the caches warm. Created by the thread that builds
+ * scenarios, ticked by the loop's.
  */
 #include "rt/sim/rehearsal.h"
 
@@ -12,9 +12,9 @@
 #include "rt/sim/device_slot.h"
 #include "rt/sim/simulation.h"
 
-#define FIRST_TICKS 16      /* they bring pages in, and the fastest shows what a tick takes */
-#define FIRST_NS    1000000 /* and no more where they take long: an edit waits for them */
-#define COST_STEP   32 /* the cost follows the median of what ticks take by this part of itself */
+#define FIRST_TICKS 16      /* they touch pages; the fastest gives the initial cost of a tick */
+#define FIRST_NS    1000000 /* bound of their total time, as an edit waits for them */
+#define COST_STEP   32 /* the cost approaches the median duration of ticks by this part of itself */
 
 struct gw_rehearsal {
     gw_simulation *simulation;
@@ -23,7 +23,7 @@ struct gw_rehearsal {
     int64_t cost_ns;
 };
 
-/* A device like it that moves nothing: a real one's command is written by no rehearsal. */
+/* Opens a simulated device in place of `device`: a rehearsal must not command a real one. */
 static gw_device_slot *open_simulated(const gw_device *device, int rate)
 {
     gw_device like = *device;
@@ -67,7 +67,7 @@ void gw_rehearsal_tick(gw_rehearsal *rehearsal)
         ;
 }
 
-/* Brings pages in; the cost to begin with. */
+/* Touches pages, and measures the initial cost. */
 static void warm_up(gw_rehearsal *rehearsal)
 {
     struct timespec from, to;

@@ -77,7 +77,7 @@ static void tool_settings(gw_scenario_tool *t, const gw_tool *tool)
                                     .reach = tool->reach_max};
 }
 
-/* A held object: its body on its branch. */
+/* Sets up a held object: its body on its branch. */
 static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, const char *where,
                               gw_scenario_tool *t, gw_error *error)
 {
@@ -106,7 +106,8 @@ static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, c
     return true;
 }
 
-/* A body of a system: like a mechanism's link, the frame in hand is free as far as the map goes. */
+/* Sets up a held body of a system: like that of a mechanism's link, its held frame is free for the
+ * workspace map. */
 static bool build_held_member(const gw_scenario_def *def, const gw_tool *tool, const char *where,
                               gw_scenario_tool *t, gw_error *error)
 {
@@ -121,7 +122,7 @@ static bool build_held_member(const gw_scenario_def *def, const gw_tool *tool, c
     return true;
 }
 
-/* A held mechanism: the point where it is held, for the map, as a free frame there. */
+/* Sets up a held mechanism: for the workspace map its held frame is free. */
 static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool,
                                  gw_scenario_tool *t)
 {
@@ -131,7 +132,7 @@ static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool
     t->guided = (gw_guided_def){.set = gw_submanifold_free(), .body_from_held = tool->at};
 }
 
-/* The device's class decides who controls it; the scene's `control` has to agree. */
+/* The device's class determines its control; the scene's `control` has to agree. */
 static bool build_control(const gw_tool *tool, const char *where, gw_scenario_tool *t,
                           gw_error *error)
 {
@@ -151,7 +152,7 @@ static bool build_control(const gw_tool *tool, const char *where, gw_scenario_to
                    tool->device);
 }
 
-/* One tool: what it holds, its device, its map. */
+/* One tool: its object or mechanism, its device, its map. */
 static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *t, gw_error *error)
 {
     const gw_tool *tool = &def->scene->tools[index];
@@ -216,7 +217,7 @@ static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error 
     return s->dynamics;
 }
 
-/* -m g . com of what may move but is not held: it rests where the layout put it. */
+/* Sum of -m g . com of movable objects that are not held and rest at their layout poses. */
 static double rest_potential(const gw_scenario_def *def, const gw_scenario *s)
 {
     double sum = 0;
@@ -240,8 +241,8 @@ static void hold_shape(gw_scenario *s, const gw_shape *shape)
         s->shapes[s->shape_count++] = gw_nurbs_get(shape->nurbs);
 }
 
-/* Sets and constraints point to the free-form shapes of the scene, which may be gone before the
- * scenario is. */
+/* Takes references to the free-form shapes of sets and constraints, as the scene may be destroyed
+ * before the scenario. */
 static bool hold_shapes(gw_scenario *s, const gw_scene *scene, gw_error *error)
 {
     s->shapes = calloc((size_t)gw_scene_body_count(scene) + 1, sizeof(gw_nurbs *));
@@ -256,7 +257,7 @@ static bool hold_shapes(gw_scenario *s, const gw_scene *scene, gw_error *error)
     return true;
 }
 
-/* The same once more, with the same detector. */
+/* Creates the rehearsal, with the same detector. */
 static void make_rehearsal(const gw_scenario_def *def, gw_scenario *s)
 {
     struct gw_detector *detector = gw_scenario_share_detector(s);

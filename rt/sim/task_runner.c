@@ -1,5 +1,5 @@
 /*
- * The run of a task, step by step. Any one thread; not for use inside a tick.
+ * Execution of a task, step by step. One thread at a time; not for use inside a tick.
  */
 #include "rt/sim/task_runner.h"
 
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TRANSITION_MAX_S 60.0 /* of a transition: a step that takes longer has failed */
-#define REPLY_MAX_S      2.0  /* for the loop to show that it has a command */
+#define TRANSITION_MAX_S 60.0 /* s: a transition that takes longer has failed */
+#define REPLY_MAX_S      2.0  /* s: for the loop to report a command as taken */
 
 const char *gw_task_state_name(gw_task_state state)
 {
@@ -138,7 +138,8 @@ gw_task_action gw_task_stop(gw_task_run *run, gw_step_reason reason, const char 
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/* The robot's command out of the step's names; -1, or the target that the branch has not. */
+/* The guided-motion command of a step with named parameters. Returns -1, or the index of a target
+ * whose parameter the branch does not have. */
 static int guide_of(const gw_task_step *step, const gw_submanifold *set, gw_motion_target *guide)
 {
     gw_submanifold_parameter parameters[6];
@@ -292,7 +293,7 @@ gw_task_action gw_task_poll(gw_task_run *run, const gw_task_view *view)
     if (s->halted) {
         take_figures(run, view);
         end_task(run, GW_TASK_STOPPED, GW_STEP_HALTED, "Stopped by a halt.");
-        return no_action(); /* the robot holds by itself */
+        return no_action(); /* guided motion holds by itself */
     }
     if (s->state == GW_STOPPED || s->time < run->began) {
         end_task(run, GW_TASK_STOPPED, GW_STEP_STOPPED, "The simulation was stopped.");
@@ -321,7 +322,7 @@ gw_task_action gw_task_poll(gw_task_run *run, const gw_task_view *view)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-/* N or N m: turns only, or not. */
+/* The unit of the reaction: N m if the step only turns, else N. */
 static const char *unit_of(const gw_task_step *step)
 {
     static const char *const turns[] = {"phi", "theta", "psi", "yaw", "pitch", "roll"};
