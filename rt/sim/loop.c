@@ -432,8 +432,7 @@ static void *loop_thread(void *arg)
 /* ---- the watchdog ---------------------------------------------------------------------------- */
 
 /* The share of its last command that a device exerts `still_ns` after it was written: 1 for two
- * ticks, 0 from GW_STALL_NS - 2 WATCH_NS
- * on, linear between. */
+ * ticks, 0 from GW_STALL_NS - 2 WATCH_NS on, linear between. */
 static double share_of_command(int64_t still_ns, int64_t period_ns)
 {
     int64_t held = 2 * period_ns, ramp = GW_STALL_NS - 2 * WATCH_NS - held;
