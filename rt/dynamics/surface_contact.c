@@ -31,7 +31,7 @@
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/nurbs_pole.h"
 
-#define THERE       1e-14 /* of the size: no step */
+#define THERE       1e-14 /* of the size: a Newton step this short is zero */
 #define NEARLY      1e-3  /* of it: a smaller one at the end of a step is reported */
 #define DEGENERATE  1e-12 /* of the size: the least norm of a derivative, at an apex or a corner */
 #define BESIDE_APEX 1e-4  /* of the domain: least distance of a start from an apex or a corner */
@@ -46,7 +46,7 @@ bool gw_surface_is_curve(const gw_surface *s)
     return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
 }
 
-/* The length that steps and curvatures are measured by (m). */
+/* The length to which steps and curvatures are relative (m). */
 static double size_of(const gw_surface *s)
 {
     switch (s->kind) {
@@ -374,7 +374,6 @@ bool gw_surface_sample(const gw_surface *s, int i, double z[3])
     return false;
 }
 
-/* At an apex or a corner, where an edge is a point but no pole, no parameter tells the way. */
 void gw_move_off_apices(const gw_nurbs *n, double z[2])
 {
     for (int k = 0; k < n->dimension && n->dimension == 2; k++) {
@@ -387,7 +386,8 @@ void gw_move_off_apices(const gw_nurbs *n, double z[2])
     }
 }
 
-/* The place of a surface near the point x of its body's frame, the closest where that is simple. */
+/* A place of a surface near the point x of its body's frame; the closest one if it has a closed
+ * form. */
 void gw_surface_place_near(const gw_surface *s, gw_vec3 x, double z[3])
 {
     gw_vec3 d = gw_sub(x, s->point), e = gw_any_normal(s->axis), f = gw_cross(s->axis, e);
@@ -425,14 +425,14 @@ gw_vec3 gw_into_body(const gw_body_frame *f, gw_vec3 x)
     return gw_mat3_tmul(&f->turn, gw_sub(x, f->p));
 }
 
-/* The lowest samples of a over b, rising; returns how many. */
+/* The samples of a with the least height over b, ascending; returns their number. */
 static int lowest_samples(const gw_closure_contact *k, const gw_body_frame *a,
                           const gw_body_frame *b, gw_contact_place *found)
 {
     double height[CANDIDATES];
     int count = 0;
     gw_contact_place at = {.known = true};
-    if (k->on_a.kind == GW_SURFACE_SPHERE) { /* under its centre */
+    if (k->on_a.kind == GW_SURFACE_SPHERE) { /* only the point below its centre */
         gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
         gw_surface_place_near(&k->on_b, gw_into_body(b, centre), at.b);
         gw_vec3 down = gw_scale(k->inside ? 1 : -1, gw_patch_at(&k->on_b, at.b, b).n);
@@ -456,7 +456,7 @@ static int lowest_samples(const gw_closure_contact *k, const gw_body_frame *a,
     return count;
 }
 
-/* The closest points of free-form shapes that are apart; false where they are not, or others. */
+/* The closest points of two free-form shapes; false if they overlap, or for other surfaces. */
 static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, gw_contact_place *at)
 {
@@ -480,7 +480,8 @@ static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
     return nearest.distance > 0;
 }
 
-/* Over the whole of both: the common normal of the least gap, those that do not cross first. */
+/* Searches both surfaces for the common normal with the least gap; those at which the surfaces do
+ * not cross are preferred. */
 static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, gw_contact_place *place, gw_normal_system *s)
 {

@@ -18,9 +18,7 @@
 #include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/curve_contact.h"
 
-#define FLAT                                                                                       \
-    1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller           \
-          */
+#define FLAT 1e-7 /* sine: the smallest tilt of a rim against its plane */
 
 /* The velocity of the body's point that is at x. */
 static gw_vec3 velocity_at(const gw_body_frame *f, gw_vec3 x)
@@ -92,8 +90,8 @@ static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
     x->gap = gw_dot(n, gw_sub(o, f)) - radius * length;
 }
 
-/* A cylinder touches a plane, or another one whose axis is parallel, along a line; c is the foot of
- * the stated point of its axis. */
+/* A cylinder touches a plane, or a parallel cylinder, along a line; c is the projection of the
+ * stated point of its axis onto the line. */
 static void line_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
                          const gw_body_frame *a, const gw_body_frame *b, gw_contact_state *x)
 {
@@ -113,7 +111,7 @@ static bool is_line_contact(const gw_closure_contact *k)
            (k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_PLANE);
 }
 
-/* `place`: of contacts without a closed form, followed. */
+/* The contact of two surfaces; `place` is followed if there is no closed form. */
 static gw_contact_state contact_of(const gw_closure_contact *k, const gw_body_frame *a,
                                    const gw_body_frame *b, gw_contact_place *place)
 {
@@ -208,8 +206,8 @@ static void curve_rows(gw_closure_contact *k, const gw_body_frame *a, const gw_b
         gw_put_spin_row(velocities, a->twist.w, b->twist.w, length, x.t, x.t_dot);
 }
 
-/* Axes stay parallel: u_a . e = 0 of two directions e of b across its axis, rate (w_a - w_b) .
- * (u_a x e). */
+/* Parallel axes: u_a . e = 0 for two directions e of b normal to its axis; rate (w_a - w_b) . (u_a
+ * x e). */
 static void parallel_rows(const gw_closure_contact *k, const gw_body_frame *a,
                           const gw_body_frame *b, double length, const gw_contact_state *x,
                           gw_closure_row *row)
@@ -257,7 +255,7 @@ static void knife_edge_row(const gw_closure_def *def, const gw_body_frame *a,
     gw_put_point_row(r, a, b, c, velocity_at(a, c), d, gw_cross(a->twist.w, d));
 }
 
-/* Of two surfaces or a knife edge. */
+/* The rows of a contact or a knife edge. */
 static void rows_between(gw_closure_def *def, const gw_body_frame *a, const gw_body_frame *b,
                          double length, gw_closure_row *positions, gw_closure_row *velocities)
 {
@@ -332,7 +330,8 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
         }
         *positions = parallel ? 3 : line ? 2 : 1;
         *velocities = 2 * (k->motion != GW_CONTACT_SLIDES);
-        if (k->motion == GW_CONTACT_ROLLS_PURELY || line) /* nor spin, if axes do not forbid it */
+        if (k->motion == GW_CONTACT_ROLLS_PURELY ||
+            line) /* spin row, unless the axes' rows imply it */
             *velocities += *velocities > 0 && !parallel;
         break;
     }
@@ -416,7 +415,7 @@ int gw_system_closure_count(const gw_system *s)
     return s->closure_count;
 }
 
-/* Pairs without a closed form, which are followed. */
+/* Checks pairs without a closed form. */
 static bool check_followed(const gw_closure_contact *k, gw_error *error)
 {
     if (gw_contact_is_of_curves(k) && !k->inside)

@@ -1,5 +1,5 @@
 /*
- * Edges of free-form surfaces and ends of curves in closures: stops. RT safe.
+ * Springs at edges of free-form surfaces and ends of curves in closures. RT safe.
  *
  * Rows continue the last span's polynomials beyond an edge, so nothing about them changes there.
  * In a scene edges are unilateral constraints of its contacts, rows with the gap l (x_end - x) and
@@ -20,9 +20,9 @@
 #include "rt/dynamics/system_kinks.h"
 #include "rt/geometry/nurbs_motion.h"
 
-#define STIFF    0.15 /* of 1 / dt: the frequency of the lighter body on the spring */
-#define DAMPED   1.2  /* of m times that frequency */
-#define COMES_IN 1e-3 /* m, of the damper */
+#define STIFF    0.15 /* of 1 / dt: natural frequency of the lighter body on the spring */
+#define DAMPED   1.2  /* damping, relative to m times that frequency */
+#define COMES_IN 1e-3 /* m over which the damper ramps up */
 
 static void add_wrench(gw_wrench *to, double by, const gw_wrench *w)
 {
@@ -71,7 +71,8 @@ gw_row_point gw_row_point_of(const gw_row *row, const gw_body_frame *a, const gw
     return p;
 }
 
-/* The edges that free-form rows are past, or all, at these parameters: x' = H^-1 S_i . X'. */
+/* Finds the edges that free-form rows are past (or all edges) at these parameters: x' = H^-1 S_i .
+ * X'. */
 static int edges_of_rows(const gw_row *row, const double at[2], const gw_body_frame *a,
                          const gw_body_frame *b, bool all, gw_edge *edges)
 {
@@ -97,7 +98,7 @@ static int edges_of_rows(const gw_row *row, const double at[2], const gw_body_fr
     return count;
 }
 
-/* Those that springs push back from. */
+/* Finds the edges with an active spring. */
 static int edges_of(const gw_system *s, const gw_closure_def *c, gw_edge *edges)
 {
     const gw_row *row = gw_closure_free_form_row(c);
@@ -114,7 +115,7 @@ static gw_body_frame frame_at(const gw_pose *pose)
     return (gw_body_frame){.turn = gw_quat_to_mat3(pose->q), .p = pose->p};
 }
 
-/* All edges of a closure with its bodies at these poses, followed from where it is. */
+/* All edges of a closure with its bodies at these poses, followed from its present parameters. */
 static int all_edges_at(const gw_closure_def *c, const gw_pose *pose_a, const gw_pose *pose_b,
                         gw_edge *edges)
 {
@@ -207,7 +208,7 @@ bool gw_closure_has_edges(const gw_closure_def *c)
     return any;
 }
 
-/* The mass that a spring is made for: the lighter one of those that may move. */
+/* The mass to which a spring is tuned: that of the lighter movable body. */
 static double mass_of(const gw_system *s, const gw_closure_def *c)
 {
     double a = s->bodies[c->a].def.mass.mass, b = c->b >= 0 ? s->bodies[c->b].def.mass.mass : 0;
@@ -220,7 +221,7 @@ static double rate_of(const gw_edge *e, const gw_twist *a, const gw_twist *b)
            gw_dot(e->on_b.t, b->w);
 }
 
-/* The force along the edge's gradient; the power that the damper takes. */
+/* The force along the edge's gradient; and the power that the damper dissipates. */
 static double push_of(const gw_system *s, const gw_closure_def *c, const gw_edge *e,
                       double *dissipated)
 {

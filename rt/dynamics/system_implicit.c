@@ -3,8 +3,9 @@
  *
  *   (D + h C + h^2 K) a = f(q, u) - h K u,   u += h a,   by += h rates(by, u)
  *
- * Extrapolated from runs of 1 to k Euler steps, T = sum over j of prod over l != j of j / (j - l)
- * T_j is of order k whatever C and K are (Deuflhard 1985), and what is stiffer than h decays.
+ * Extrapolation of runs of 1 to k Euler steps, T = sum over j of prod over l != j of j / (j - l)
+ * T_j, is of order k for any C and K (Deuflhard 1985), and motions with time constants below h
+ * decay.
  */
 #include <assert.h>
 #include <string.h>

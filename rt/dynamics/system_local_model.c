@@ -1,6 +1,6 @@
 /*
- * The local model of a system: how it is made, and forward dynamics by it. On the world thread and
- * the loop's thread, each with a system of its own; RT safe.
+ * The local model of a system: creation, and forward dynamics with it. On the world thread and the
+ * loop's thread, each with a system of its own; RT safe.
  */
 #include "rt/dynamics/local_model.h"
 
@@ -30,8 +30,8 @@ bool gw_system_takes_local_model(const gw_system_def *def)
 
 /* ---- making a model ------------------------------------------------------------------------- */
 
-/* Cholesky factor L of D, row after row, with inverse diagonal; a joint without any mass does not
- * move. */
+/* Cholesky factor L of D by rows, with reciprocal diagonal; a joint without mass gets 0 and does
+ * not move. */
 static void factor_cholesky(int n, const double (*d)[GW_MAX_LOCAL_LINKS], double *factor)
 {
     double *row = factor;
@@ -97,8 +97,8 @@ static double weight_forces(gw_system *s, double *gravity)
     return potential;
 }
 
-/* h |v| + h^2 (|free acceleration| + |D^-1 J^T hand|): twice the way at constant acceleration,
- * since accelerations grow on the way. */
+/* reach = h |v| + h^2 (|free acceleration| + |D^-1 J^T hand|): twice the acceleration term of a
+ * constant acceleration, as accelerations may grow. */
 static void compute_reach(gw_system *s, double h, double *reach)
 {
     const double hand[6] = {GW_LOCAL_MODEL_FORCE,  GW_LOCAL_MODEL_FORCE,  GW_LOCAL_MODEL_FORCE,
@@ -145,7 +145,7 @@ double gw_system_set_local_model(gw_system *s, const gw_local_model *local)
     gw_system_update_all(s);
     double before = s->kinetic + s->potential;
     assert(!local || (local->count == s->dof && s->row_count == 0));
-    if (!s->local != !local) /* levels mean something else */
+    if (!s->local != !local) /* levels have another meaning */
         s->integrator.level = 0;
     s->local = local;
     gw_system_update(s);
@@ -214,7 +214,7 @@ static void solve_factored(int n, const double *factor, double *x)
     }
 }
 
-/* The bodies' accelerations, less `coasting`, by the joints' rest. */
+/* The bodies' accelerations minus `coasting`, from the joint accelerations in `rest`. */
 static void accelerate_bodies(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {

@@ -78,10 +78,10 @@ void gw_system_rates(const gw_system *s, const double *by, const double *u, doub
  */
 #define MAX_LEVEL      6
 #define FINEST_LEVEL   16
-#define REGULAR        1e-6 /* margin of rows: nearer to a singular posture finer ones do not help */
+#define REGULAR        1e-6 /* margin of rows below which shorter substeps do not help */
 #define FINEST_TRIES   192  /* substeps of a step at levels above MAX_LEVEL */
 #define WORTH          1e-8 /* of the kinetic energy: less is reported instead */
-#define STUCK          3 /* refinements that did not halve the error: rounding, or a singular posture */
+#define STUCK          3    /* refinements that did not halve the error: no more are tried */
 #define FINEST_LOCAL   3
 #define FINEST_TOUCHED 4  /* of trees: shorter substeps do not resolve kinks of contact forces */
 #define WHOLE          16 /* a step, in sixteenths */
@@ -406,7 +406,7 @@ static double energy_imbalance(const gw_system *s, const substep *b, const gw_sy
  * distance from it: long substeps cross it, shorter ones end near it. There, once a finer try was
  * worse, the best try is taken if its error is small enough to be reported. */
 #define NEAR_SINGULAR 1e-3
-#define CROSSES       0.1 /* of the least motion before and after: there is such a posture between */
+#define CROSSES       0.1 /* of the least motion at both ends: less indicates such a posture */
 
 /* The least motion along a row t s after home at constant velocity; 0 if a row became inactive. */
 static double least_motion_after(gw_system *s, double t, int rows)

@@ -15,7 +15,7 @@
 
 #include "rt/dynamics/system_private.h"
 
-#define FAR 0.3 /* of a coordinate from the chart's centre (rad, m) */
+#define FAR 0.3 /* rad, m: coordinate at which the chart is re-centred */
 
 static bool same_pose(const gw_pose *a, const gw_mobilizer_state *joint)
 {
@@ -25,7 +25,7 @@ static bool same_pose(const gw_pose *a, const gw_mobilizer_state *joint)
            a->q.y == q.y && a->q.z == q.z;
 }
 
-/* The chart about the joint's centre, where the state is another one than last. */
+/* Updates the chart if the joint's centre has changed. */
 static void use_chart(gw_system_body *k)
 {
     if (same_pose(&k->set->centre, &k->joint))

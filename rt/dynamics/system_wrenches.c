@@ -1,6 +1,6 @@
 /*
- * Constraint forces of a system: the wrench that each joint and closure transmits, from the
- * momentum rates of the bodies at their accelerations (Newton-Euler, tips to roots). RT safe.
+ * Constraint forces of a system: the wrench that each joint and closure transmits, from the bodies'
+ * rates of momentum at their accelerations (Newton-Euler, leaves to roots). RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -88,7 +88,7 @@ void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             double by = -r->scale * s->solution[s->blocks[i].first + n];
-            if (i < s->closure_count) { /* else it is a spring's */
+            if (i < s->closure_count) { /* else it is a row of a spring */
                 gw_wrench *own = &s->closure_wrench[i];
                 own->f = gw_mul_add(own->f, -by, gw_linear_part(r->on_a));
                 own->t = gw_mul_add(own->t, -by, gw_angular_part(r->on_a));
