@@ -19,11 +19,10 @@
 
 /* Rows below this fraction of the largest, in the mass metric, count as dependent. */
 #define RANK_TOLERANCE 1e-7
-#define BENT_RANK      1e-2 /* the same for the rows of both sides, which differ a little in any step \
-                             */
-#define BALANCE   1e-9      /* of the kinetic energy: a larger error indicates a kink */
-#define MOST_TURN 4         /* c: what would turn by more is stopped by the kink, */
-#define MOST_BEND 1.5       /* where the curvature jumps scaled instead, as a whole */
+#define BENT_RANK      1e-2 /* the same for the rows of both sides, which differ slightly */
+#define BALANCE        1e-9 /* of the kinetic energy: a larger error indicates a kink */
+#define MOST_TURN      4    /* c: what would turn by more is stopped by the kink, */
+#define MOST_BEND      1.5  /* where the curvature jumps scaled instead, as a whole */
 
 /* Spatial inertia about the body's origin, [v; w] order, and `lag` times the damping's matrix
  * (gw_rigid_body_lagging), as the Cholesky factor of the sum. */

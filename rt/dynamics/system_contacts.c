@@ -18,7 +18,9 @@
 #include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/curve_contact.h"
 
-#define FLAT 1e-7 /* sine: the smallest tilt of a rim against its plane */
+#define FLAT                                                                                       \
+    1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller           \
+          */
 
 /* The velocity of the body's point that is at x. */
 static gw_vec3 velocity_at(const gw_body_frame *f, gw_vec3 x)
