@@ -1,7 +1,7 @@
 /*
  * A sphere written as a free-form surface moves like the primitive, whatever constraint it is
  * under: point on it, at a distance from it, along its normal, sliding, rolling, purely rolling, of
- * either body, from outside and within, two-sided and one-sided.
+ * either body, from outside and within, two-sided and one-sided, under balls, rims and curves.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,6 +43,7 @@ typedef struct twice {
     bool on_body, inside, unilateral; /* on_body: it is the moving one that is of free form; of
                                          points: the body has another one on it */
     double value;                     /* of points: over the surface (m) */
+    const char *edge; /* of the moving body, in place of a ball: its "base-rim" or "curve" */
 } twice;
 
 static bool from_the_pole;
@@ -67,10 +68,16 @@ static gw_scene *ball_scene(const twice *c, bool free_form)
     big->shape = sphere(0.5, free_form && !c->on_body);
     at = gw_scale(apart / gw_norm(at), at);
     gw_object *o = add_moving(s, sphere(0.1, body_bends), at);
+    if (c->edge)
+        o->shape =
+            strcmp(c->edge, "curve") == 0
+                ? (gw_shape){.kind = GW_SHAPE_NURBS_CURVE, .nurbs = gw_nurbs_circle(0.1, NULL)}
+                : (gw_shape){.kind = GW_SHAPE_CONE, .radius = 0.1, .height = 0.1};
     o->pose.q = gw_quat_exp(gw_v3(0.5, -0.3, 0.2));
     o->velocity = gw_cross(gw_unit(at), gw_v3(0, 0.3, 0.1));
     o->spin = gw_v3(0.4, 0.2, 1);
-    gw_scene_constraint *k = join(s, "c", c->kind, "body", "surface", "big", "surface");
+    gw_scene_constraint *k =
+        join(s, "c", c->kind, "body", c->edge ? c->edge : "surface", "big", "surface");
     s->objects[0].pose.q = poles_of(at, o->velocity);
     k->inside = c->inside;
     k->unilateral = c->unilateral ? GW_CONTACT_UNILATERAL : GW_CONTACT_BILATERAL;
@@ -123,31 +130,36 @@ static gw_scene *tip_scene(const twice *c, bool free_form)
 static void move_both(void)
 {
     static const twice cases[] = {
-        {"coincident", GW_COINCIDENT, false, false, false, 0},
-        {"distance", GW_DISTANCE, false, false, false, 0.1},
-        {"distance within", GW_DISTANCE, false, false, false, -0.1},
-        {"distance at most", GW_DISTANCE, false, false, true, 0.1},
-        {"normal", GW_NORMAL, false, false, false, 0},
-        {"normal at a distance", GW_NORMAL, false, false, false, 0.1},
-        {"coincident, with a rider", GW_COINCIDENT, true, false, false, 0},
-        {"distance, with a rider", GW_DISTANCE, true, false, false, 0.1},
-        {"distance within, with a rider", GW_DISTANCE, true, false, false, -0.1},
-        {"normal, with a rider", GW_NORMAL, true, false, false, 0},
-        {"normal at a distance, with a rider", GW_NORMAL, true, false, false, 0.1},
-        {"sliding", GW_SLIDING, false, false, false, 0},
-        {"sliding, the body's", GW_SLIDING, true, false, false, 0},
-        {"sliding within", GW_SLIDING, false, true, false, 0},
-        {"rolling", GW_ROLLING, false, false, false, 0},
-        {"rolling, the body's", GW_ROLLING, true, false, false, 0},
-        {"rolling within", GW_ROLLING, false, true, false, 0},
-        {"pure rolling", GW_PURE_ROLLING, false, false, false, 0},
-        {"pure rolling, the body's", GW_PURE_ROLLING, true, false, false, 0},
-        {"pure rolling within", GW_PURE_ROLLING, false, true, false, 0},
-        {"one-sided sliding within", GW_SLIDING, false, true, true, 0},
-        {"one-sided rolling within", GW_ROLLING, false, true, true, 0},
-        {"one-sided pure rolling within", GW_PURE_ROLLING, false, true, true, 0},
-        {"one-sided rolling", GW_ROLLING, false, false, true, 0},
-        {"one-sided rolling, the body's", GW_ROLLING, true, false, true, 0},
+        {"coincident", GW_COINCIDENT, false, false, false, 0, NULL},
+        {"distance", GW_DISTANCE, false, false, false, 0.1, NULL},
+        {"distance within", GW_DISTANCE, false, false, false, -0.1, NULL},
+        {"distance at most", GW_DISTANCE, false, false, true, 0.1, NULL},
+        {"normal", GW_NORMAL, false, false, false, 0, NULL},
+        {"normal at a distance", GW_NORMAL, false, false, false, 0.1, NULL},
+        {"coincident, with a rider", GW_COINCIDENT, true, false, false, 0, NULL},
+        {"distance, with a rider", GW_DISTANCE, true, false, false, 0.1, NULL},
+        {"distance within, with a rider", GW_DISTANCE, true, false, false, -0.1, NULL},
+        {"normal, with a rider", GW_NORMAL, true, false, false, 0, NULL},
+        {"normal at a distance, with a rider", GW_NORMAL, true, false, false, 0.1, NULL},
+        {"sliding", GW_SLIDING, false, false, false, 0, NULL},
+        {"sliding, the body's", GW_SLIDING, true, false, false, 0, NULL},
+        {"sliding within", GW_SLIDING, false, true, false, 0, NULL},
+        {"rolling", GW_ROLLING, false, false, false, 0, NULL},
+        {"rolling, the body's", GW_ROLLING, true, false, false, 0, NULL},
+        {"rolling within", GW_ROLLING, false, true, false, 0, NULL},
+        {"pure rolling", GW_PURE_ROLLING, false, false, false, 0, NULL},
+        {"pure rolling, the body's", GW_PURE_ROLLING, true, false, false, 0, NULL},
+        {"pure rolling within", GW_PURE_ROLLING, false, true, false, 0, NULL},
+        {"one-sided sliding within", GW_SLIDING, false, true, true, 0, NULL},
+        {"one-sided rolling within", GW_ROLLING, false, true, true, 0, NULL},
+        {"one-sided pure rolling within", GW_PURE_ROLLING, false, true, true, 0, NULL},
+        {"one-sided rolling", GW_ROLLING, false, false, true, 0, NULL},
+        {"one-sided rolling, the body's", GW_ROLLING, true, false, true, 0, NULL},
+        {"a rim slides within", GW_SLIDING, false, true, false, 0, "base-rim"},
+        {"a rim rolls within", GW_ROLLING, false, true, false, 0, "base-rim"},
+        {"a curve slides within", GW_SLIDING, false, true, false, 0, "curve"},
+        {"a curve rolls purely", GW_PURE_ROLLING, false, false, false, 0, "curve"},
+        {"a curve slides within, one-sided", GW_SLIDING, false, true, true, 0, "curve"},
     };
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         const twice *c = &cases[n];
@@ -190,9 +202,27 @@ static void both_move_alike_from_a_pole(void **state)
     move_both();
 }
 
+/* A rim that lies flat on a sphere has no lowest point: it is borne by several. */
+static void a_rim_comes_to_lie_on_both(void **state)
+{
+    (void)state;
+    const twice c = {"a rim", GW_ROLLING, false, false, true, 0, "base-rim"};
+    from_the_pole = false;
+    for (int k = 0; k < 2; k++) {
+        running r;
+        double height = 0;
+        running_open(&r, ball_scene(&c, k == 1));
+        for (int i = 0; i < SECONDS * 1000; i++)
+            height = gw_norm(body(running_tick(&r), &r, "body")->pose.p);
+        assert_true(fabs(height - sqrt(0.5 * 0.5 - 0.1 * 0.1)) < 1e-4);
+        running_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(both_move_alike),
-                                       cmocka_unit_test(both_move_alike_from_a_pole)};
+                                       cmocka_unit_test(both_move_alike_from_a_pole),
+                                       cmocka_unit_test(a_rim_comes_to_lie_on_both)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
