@@ -7,6 +7,7 @@
 #include "rt/geometry/locus.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 #include "rt/geometry/nurbs_motion.h"
 
@@ -46,6 +47,35 @@ static gw_vec3 free_form_point(const gw_locus *l, const double *z)
     return gw_add(l->origin, rotate_to_frame(l, m.p));
 }
 
+#define EDGE_STEPS   20
+#define EDGE_LONGEST 0.1 /* of the domain: a step along an edge */
+
+/* From z, where S is closest to x: at an edge x is not over S along n, and what is closest of
+ * P = S + a n lies beside that along the edge: Newton's method for (P - x) . P' = 0. */
+static void closest_of_offset(const gw_locus *l, gw_vec3 x, double z[2])
+{
+    for (int k = 0; k < 2; k++) {
+        const gw_nurbs_direction *d = &l->nurbs->direction[k], *across = &l->nurbs->direction[!k];
+        bool at_edge = z[!k] <= across->low || z[!k] >= across->high;
+        int edge = 2 * !k + (z[!k] > across->low);
+        double range = d->high - d->low, step = range;
+        if (across->closed || !at_edge || !l->nurbs->edge[edge])
+            continue;
+        for (int i = 0; i < EDGE_STEPS && fabs(step) > 1e-14 * range; i++) {
+            gw_nurbs_motion m;
+            gw_nurbs_move(l->nurbs, NULL, z, (const double[]){k == 0, k == 1}, l->a, &m);
+            gw_vec3 off = gw_sub(m.p, x);
+            double slope = gw_dot(off, m.velocity), was = z[k];
+            double bend = gw_norm2(m.velocity) + gw_dot(off, m.bias);
+            step = bend > 0 ? -slope / bend : -copysign(range, slope);
+            step = fmax(-EDGE_LONGEST * range, fmin(EDGE_LONGEST * range, step));
+            z[k] = d->closed ? was + step : fmax(d->low, fmin(d->high, was + step));
+            step = z[k] - was;
+        }
+        gw_nurbs_into_domain(l->nurbs, z);
+    }
+}
+
 #define LEAST_CELLS 64 /* of a search where no work is left */
 
 void gw_locus_closest_parameters(const gw_locus *l, gw_vec3 point, double x[2])
@@ -59,6 +89,8 @@ void gw_locus_closest_parameters(const gw_locus *l, gw_vec3 point, double x[2])
         *l->work -= GW_NURBS_FOLLOW_WORK + (long)nearest.cells * cost;
     x[0] = nearest.parameter[0];
     x[1] = nearest.parameter[1];
+    if (l->kind == GW_LOCUS_SURFACE && l->a != 0)
+        closest_of_offset(l, in_frame(l, point), x);
 }
 
 gw_vec3 gw_locus_point(const gw_locus *l, const double *z)

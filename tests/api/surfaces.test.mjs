@@ -125,6 +125,31 @@ test('a distance from a surface is along its normal, with its sign', () => {
   }
 });
 
+test('the nearest offset from beyond an edge is the nearest one of all', () => {
+  const value = 0.2;
+  const offset = (x, y) => {
+    const n = [-2 * x, 2 * y, 1].map((e) => (value * e) / Math.hypot(2 * x, 2 * y, 1));
+    return [x + n[0], y + n[1], x * x - y * y + n[2]];
+  };
+  for (const p of [
+    [1.5, 0.4, 1.2],
+    [-0.3, 1.6, -0.2],
+    [0.7, -1.4, 0.5],
+    [1.6, 1.3, 0.3],
+  ]) {
+    const s = solve({
+      mobile: { pose: { p } },
+      constraints: [{ type: 'distance', value, mobile: { point: [0, 0, 0] }, fixed: { surface: saddle } }],
+    });
+    let least = Infinity;
+    for (let i = -2000; i <= 2000; i++)
+      for (const at of [offset(i / 2000, 1), offset(i / 2000, -1), offset(1, i / 2000), offset(-1, i / 2000)])
+        least = Math.min(least, Math.hypot(...at.map((e, k) => e - p[k])));
+    const { distance } = s.branches[0].nearest;
+    assert.ok(Math.abs(distance - least) < 1e-6, `${distance}, ${least} from ${p}`);
+  }
+});
+
 test('an offset at the focal distance is refused with its number', () => {
   const { type: _, ...ball } = halfBall(0.5);
   const problem = (type, value) => ({
