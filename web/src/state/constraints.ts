@@ -93,10 +93,7 @@ function touch(a: WorldElement, b: WorldElement): string {
   const [p, q] = [a.kind, b.kind];
   if (wiry(p) && wiry(q)) return '';
   if (!bent(p) && !bent(q)) return 'two surfaces touch, one of them bent';
-  if ([p, q].some((k) => k === 'point' || k === 'line')) return 'a point or a line has no surface';
-  if (freeForm(p) || freeForm(q) || p === 'plane' || q === 'plane') return '';
-  if (wiry(p) || wiry(q)) return 'a rim touches a plane or a free-form surface';
-  return p === 'cylinder' && q === 'cylinder' ? 'a cylinder touches a sphere, a plane, a free-form surface' : '';
+  return [p, q].some((k) => k === 'point' || k === 'line') ? 'a point or a line has no surface' : '';
 }
 
 const straight = (a: ElementKind, b: ElementKind): boolean => !bent(a) && !bent(b);
