@@ -22,7 +22,7 @@ typedef struct gw_curve_contact {
     bool beyond;   /* past the end of one */
 } gw_curve_contact;
 
-/* Whether both sides are curves, of free form or rims. */
+/* True if both sides are curves (free-form or rims). */
 bool gw_contact_is_of_curves(const gw_closure_contact *contact);
 
 /* The contact with the bodies in these frames, followed from `place`, which is updated; both curves

@@ -54,7 +54,7 @@ typedef struct gw_guided {
         def; /* last, so that the state of a body without constraints is the bytes before it */
 } gw_guided;
 
-/* Whether the model is a guided body. */
+/* True if the model is a guided body. */
 bool gw_model_is_guided(const gw_model *model);
 
 /* At rest, with a fixed base, at the pose of the set nearest to `world_from_body`, which must be on

@@ -37,7 +37,7 @@ typedef struct gw_local_model {
 /* Size (bytes) of the used part of a model for `count` joints. */
 size_t gw_local_model_bytes(int count);
 
-/* Whether a system of that definition can step by local models. */
+/* True if a system of that definition can step by local models. */
 bool gw_system_takes_local_model(const gw_system_def *def);
 
 /* True where joint springs or dampers may be too stiff for the explicit step of a local model, or a

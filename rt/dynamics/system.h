@@ -266,7 +266,7 @@ bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a
 bool gw_closure_contact_conforms(const gw_closure_contact *contact, const gw_pose *a,
                                  const gw_pose *b, const gw_contact_place *place);
 
-/* Whether two places of one contact are the same. */
+/* True if two places of a contact are the same. */
 bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact_place *x,
                              const gw_contact_place *y);
 

@@ -1,16 +1,15 @@
 /*
  * Springs at edges of free-form surfaces and ends of curves in closures. RT safe.
  *
- * Rows continue the last span's polynomials beyond an edge, so nothing about them changes there.
- * In a scene edges are unilateral constraints of its contacts, rows with the gap l (x_end - x) and
- * its gradient below (rt/sim/edge_rows.c). In a system by itself a spring pushes back, as deep as
- * the parameter x has gone, in metres by the length of the shape:
+ * Rows extrapolate the last span's polynomials beyond an edge. In a scene edges are rows of the
+ * contact world with the gap l (x_end - x) (rt/sim/edge_rows.c). A system used as a library has
+ * springs there, with the depth s of the parameter x (m, by the length l of the shape):
  *
  *   s = l (x - x_end) > 0,    F = -(k s + c s') grad s,    energy k s^2 / 2
  *
- * grad s being the exact gradient over both bodies, by the adjoint of how the parameters follow the
- * bodies. k is as stiff as steps of dt bear with the lighter body's mass; the damper comes in over
- * the first millimetre.
+ * with grad s the exact gradient by both bodies' twists, from the adjoint of the equations of the
+ * parameters. k is the stiffness that is stable at steps of dt with the lighter body's mass; the
+ * damper ramps up over the first millimetre.
  */
 #include <assert.h>
 #include <math.h>

@@ -33,7 +33,7 @@
 #define NEAR_KINK     1e-6  /* of it: what trials may leave of the way there */
 #define SAME_KNOT     1e-13 /* of it */
 #define TRIALS        6     /* of a substep up to one kink */
-#define LEAST_WAY     1e-7  /* sixteenths: a kink that is met before is where the substep begins */
+#define LEAST_WAY     1e-7  /* sixteenths: a kink reached earlier is at the substep's start */
 #define FLAT_TURN     1e-4  /* sine of the angle between the parts: a smaller one is a bend's */
 #define MOST_TURNS    6     /* over kinks, of a point in a step: more go to and fro */
 #define MOST_BENDS    8     /* over bends: more, and it sees the whole shape until the step ends */

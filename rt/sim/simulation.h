@@ -266,26 +266,27 @@ typedef enum gw_event_kind {
     GW_EVENT_ARMED,
     GW_EVENT_OVERRUN,      /* value: us over */
     GW_EVENT_DEVICE_LOST,  /* silent or garbage; tool */
-    GW_EVENT_NOT_FINITE,   /* the step failed: the tool is held; tool */
+    GW_EVENT_NOT_FINITE,   /* the step failed: the tool stops; tool */
     GW_EVENT_MOTION_ENDED, /* the robot's path ended; tool, tag, outcome, value: the reaction */
     GW_EVENT_MOVED, /* new values of geometry, control or motors, `value` of them; tag, revision of
                        the newest */
-    GW_EVENT_BOUND, /* what follows can go no farther: the hands were stopped */
-    GW_EVENT_SINGULAR,    /* the tool passes a point where more than one way leads on; tool */
+    GW_EVENT_BOUND, /* followers cannot follow: the hands' step was reverted */
+    GW_EVENT_SINGULAR,    /* the tool passes a singular point of its set; tool */
     GW_EVENT_LEFT_BEHIND, /* moved geometry took the branch away from under the tool, or a free
                              object; tool, object */
-    GW_EVENT_JAMMED,      /* a contact stands where its body cannot move along the normal */
+    GW_EVENT_JAMMED,      /* a contact at which its body cannot move along the normal */
     GW_EVENT_WITHHELD,    /* the device's limits dropped an impulse; tool, value: N s */
-    GW_EVENT_CROWDED,     /* more collides than a step bears: `value` of them wait for the next */
-    GW_EVENT_UNBOOKED,    /* a step of a system of bodies could not account for `value` J */
-    GW_EVENT_STRAINED,    /* a mechanism outran its local model, or that is too old; value: how far
-                             beyond what it serves for (1) */
-    GW_EVENT_OVERDUE,     /* detection is late: a tick was made without what it was to take up */
-    GW_EVENT_PROJECTED,   /* `object` (links after objects) begins at tick 0 with another velocity
-                             than it, or its joint, states, or with its joint elsewhere: its
-                             relations do not allow that */
-    GW_EVENT_EDGE,        /* something has come to the edge of a surface, or the end of a curve */
-    GW_EVENT_DEGENERATE /* curves or surfaces bend alike where they touch, or their contact ends */
+    GW_EVENT_CROWDED,     /* more collisions than a step resolves: `value` of them are deferred */
+    GW_EVENT_UNBOOKED, /* the energy balance of a step of a system of bodies has an error of `value`
+                          J */
+    GW_EVENT_STRAINED, /* a mechanism left its local model's range of validity, or the model is too
+                          old; value: strain (1) */
+    GW_EVENT_OVERDUE,  /* detection is late: a tick was made without results that were due */
+    GW_EVENT_PROJECTED, /* `object` (links after objects) begins at tick 0 with another velocity
+                           than it, or its joint, states, or with its joint elsewhere: its
+                           relations do not allow that */
+    GW_EVENT_EDGE,      /* a body has reached the edge of a surface, or the end of a curve */
+    GW_EVENT_DEGENERATE /* the relative curvature of a contact vanishes, or its branch has ended */
 } gw_event_kind;
 
 typedef struct gw_event {
