@@ -50,7 +50,7 @@ static gw_vec3 normal_at(const gw_free_form *f, int t, const double share[3], gw
     return gw_nurbs_normal(f->surface, x, &at);
 }
 
-/* Triangles with a corner where the tangent of a parameter turns. */
+/* Marks triangles with a corner at a kink, where a tangent is discontinuous. */
 static void mark_kinks(gw_free_form *f)
 {
     for (int k = 0; k < 2; k++) {

@@ -35,13 +35,14 @@ typedef struct gw_free_form_query {
     double side; /* 1 where that is the surface's normal's, -1 where the other; 0: of each foot */
 } gw_free_form_query;
 
-/* The side of a query: by the foot of the solid's centre. A plane at the foot of a point far from
- * that may lie above the centre where the surface is bent. 0: no foot is near. RT safe. */
+/* The side of an open surface for a query (1 or -1), by the foot of the solid's centre: the tangent
+ * plane at the foot of a distant point may lie above the centre of a curved surface. 0: there is no
+ * foot near the centre. RT safe. */
 double gw_free_form_side(const gw_free_form_query *query);
 
-/* A ball: each local minimum of the surface's distance from its centre is a point, with a gap of at
- * most the reach; at most `capacity`, nearest first; returns how many. *gap: the distance of the
- * two, the reach where they are farther. The ball is a, the surface b. RT safe. */
+/* Contact points of a ball: each local minimum of the surface's distance from its centre, with a
+ * gap of at most the reach; at most `capacity`, nearest first; returns how many. *gap: the distance
+ * of ball and surface, at most the reach. The ball is a, the surface b. RT safe. */
 int gw_free_form_ball(const gw_free_form_query *query, gw_manifold_point *points, int capacity,
                       double *gap);
 

@@ -4,9 +4,9 @@
  *
  *   F_n = max(0, K p - B d(gap)/dt) n,   p = -gap - rest penetration
  *
- * as penalty_batch.c has it. First stiffness and damping, which follow from the effective mass and
- * the step, then a system's forces at the stages of its integrator, and what changes with each
- * substep. RT safe.
+ * evaluated in penalty_batch.c. In this file: stiffness and damping, from the effective mass and
+ * the step; a system's forces at the stages of its integrator; the state of a contact through its
+ * substeps. RT safe.
  */
 #include "rt/contact/penalty_contact.h"
 
@@ -51,8 +51,8 @@ static double effective_mass(const gw_world *w, const gw_contact *c, gw_vec3 dir
     return inverse > 0 ? 1 / inverse : INFINITY;
 }
 
-/* The least effective mass in the plane of t1 and t2, along which it is m1 and m2: of the corners
- * of a body that turns on its face. */
+/* The least effective mass in the plane of t1 and t2, along which it is m1 and m2. It is less than
+ * both at the corners of a body that rotates on its face. */
 static double least_tangential_mass(const gw_world *w, const gw_contact *c, gw_vec3 t1, gw_vec3 t2,
                                     double m1, double m2)
 {
@@ -61,7 +61,7 @@ static double least_tangential_mass(const gw_world *w, const gw_contact *c, gw_v
     return 1 / (mean + hypot(apart, diagonal - mean));
 }
 
-/* Number of continuous contacts at the one of its systems that has more. */
+/* The larger number of continuous contacts of its two systems. */
 static double contacts_at_system(const gw_world *w, const gw_contact *c)
 {
     int most = 0;
@@ -115,7 +115,7 @@ void gw_contact_stable_stiffness(const gw_world *w, const gw_contact *c, double 
     }
 }
 
-/* The surface's own value where it has one that the step bears. */
+/* The surface's own value if it is stated and within the stability limit `most`. */
 static double stated_or(double value, double most)
 {
     return value > 0 ? fmin(value, most) : most;
@@ -170,9 +170,9 @@ double gw_contact_max_compression(const gw_contact *c)
     return size > 0 ? fmin(size, MAX_COMPRESSION) : MAX_COMPRESSION;
 }
 
-/* A soft surface under a heavy body bottoms out: from there on it is as stiff as a step bears. The
- * force stays, K' (p - s) = K p, and the energy that the spring loses is dissipated. Only once:
- * that a step bears less later does not make the surface softer. */
+/* Bottoming out of a soft surface under a heavy body: the stiffness rises to the stability limit K'
+ * with the same force, K' (p - s) = K p, and the energy that the spring loses is dissipated. Only
+ * once: a lower limit in a later step does not make the surface softer. */
 static void bottom_out(const gw_world *w, gw_contact *c)
 {
     double depth = -c->now.gap - c->rest_penetration, most, damping;
@@ -231,7 +231,7 @@ bool gw_contact_is_held(const gw_contact *c)
     return c->candidate.row && !c->yields;
 }
 
-/* Parameters as body a (or b) of the pair asks for them. */
+/* Parameters with body a (or b) of the pair as `mine`. */
 static gw_penalty_contact penalty_parameters(const gw_world *w, const gw_contact *c, bool is_a)
 {
     bool sticks = w->rules.friction == GW_FRICTION_STICK;
@@ -268,10 +268,10 @@ static gw_vec3 slip_rate(const gw_body_state *a, const gw_body_state *b, const g
 }
 
 /*
- * Of a unilateral constraint with its bodies in these states, `since` the substep began:
- * F_n = max(0, K p - B d(gap)/dt), and while it is pressed the traction of a rolling contact,
- * without Coulomb's limit, x and theta being slip and spin so far, by the trapezoidal rule within
- * the substep:
+ * Force of a unilateral constraint for these states of its bodies, `since` s after the start of the
+ * substep: F_n = max(0, K p - B d(gap)/dt), and while it is pressed the traction of a rolling
+ * contact, without Coulomb's limit, x and theta being its slip and spin, integrated by the
+ * trapezoidal rule:
  *
  *   F_t = -(k x + d v_t),   M_n = -(k_s theta + d_s w_n)
  */
@@ -361,7 +361,7 @@ void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *q
     }
 }
 
-/* Motion of a body of another system, extrapolated to t (s after the start of its substep). */
+/* Motion of a body of another system, extrapolated to t s after the start of the substep. */
 static const gw_body_motion *predicted_motion(gw_world *w, int body, double t)
 {
     const gw_body_state *state = &w->bodies[body];
@@ -381,8 +381,9 @@ static const gw_body_motion *predicted_motion(gw_world *w, int body, double t)
     return &a->motion[at];
 }
 
-/* Sets the other bodies' motions: of the system's own bodies, which `own` holds, as the stage has
- * them. */
+/* Sets the other bodies' motions; for bodies of the same system those of the stage, stored in
+ * `own`.
+ */
 static void set_others(gw_contact_force_query *query, gw_penalty_batch *f, double t,
                        const gw_pose *pose, const gw_twist *twist, gw_body_motion own[GW_LANES])
 {
@@ -466,7 +467,7 @@ void gw_contact_stage_forces(const void *context, double t, const gw_pose *pose,
 /* ---- forces on systems that step in lockstep ----------------------------------------------------
  */
 
-/* Kinds of batches, which have theirs for a body. */
+/* Kinds of batches, by the motion of the other body. */
 typedef enum lockstep_kind {
     STANDING, /* the other body stays where it is */
     ALONE,    /* it steps by itself, or is moved from outside: its motion is extrapolated */
@@ -479,8 +480,8 @@ static bool steps_from(const gw_world *w, int system, double start)
     return system >= 0 && w->lockstep_of[system] >= 0 && w->substep_start[system] == start;
 }
 
-/* A contact's parameters for the system that steps along, the first of two, and its other body;
- * false where none does or no spring acts. */
+/* A contact's parameters with `mine` of a system in lockstep (the first, if both are), and the
+ * other body; false if neither is or no spring acts. */
 static bool lockstep_contact(const gw_world *w, const gw_contact *c, double start,
                              lockstep_kind *kind, int *mine, int *other)
 {
@@ -524,7 +525,7 @@ void gw_contact_gather_lockstep_forces(gw_world *w, gw_lockstep_query *query)
     }
 }
 
-/* Adds what a batch's contacts exert on both of their bodies. */
+/* Adds the forces of a batch's contacts to its bodies; `both`: also to the other ones. */
 static void add_lockstep_forces(gw_world *w, gw_penalty_batch *f, bool both)
 {
     gw_lockstep *s = w->lockstep;
@@ -589,7 +590,8 @@ static double external_power(const gw_world *w, const gw_contact *c, double sinc
     return power;
 }
 
-/* Material points of what may roll, rows and balls, go round: their way is no slip. */
+/* True for rows and balls: their material contact points change as they roll, so slip is integrated
+ * from its rate instead of measured between anchor points. */
 static bool slips_by_rate(const gw_contact *c)
 {
     return gw_contact_rolls(c) || c->candidate.radius_a + c->candidate.radius_b > 0;
@@ -610,7 +612,7 @@ static void set_anchors(const gw_world *w, gw_contact *c)
         c->start_slip_rate = slip_rate(a, b, &c->now, &c->start_spin_rate);
 }
 
-/* Slip and spin of what may roll in a substep of h seconds, by the trapezoidal rule. */
+/* Slip (m) and spin (rad) of such a contact in a substep of h seconds, by the trapezoidal rule. */
 static gw_vec3 slip_and_spin(const gw_world *w, const gw_contact *c, double h, double *spin)
 {
     double rate;
@@ -619,7 +621,7 @@ static gw_vec3 slip_and_spin(const gw_world *w, const gw_contact *c, double h, d
     return gw_scale(0.5 * h, gw_add(c->start_slip_rate, v));
 }
 
-/* Motion of the anchor points against one another since they were set. */
+/* Relative motion of the anchor points since they were set (m, world axes). */
 static gw_vec3 anchor_motion(const gw_world *w, const gw_contact *c)
 {
     const gw_pose *a = &w->bodies[c->candidate.a].pose, *b = &w->bodies[c->candidate.b].pose;
@@ -650,7 +652,7 @@ static double normal_force(const gw_contact *c)
     return fmax(0, c->stiffness * depth - (is_damped(c) ? c->damping * c->gap_rate : 0));
 }
 
-/* mu F_n (N); infinite of what rolls while it is pressed. */
+/* mu F_n (N); infinite for a rolling contact while it is pressed. */
 static double friction_limit(const gw_contact *c)
 {
     double normal = normal_force(c);
@@ -667,7 +669,7 @@ static gw_vec3 slip_after(const gw_friction_spring *spring, double limit, gw_vec
     return pull > limit ? gw_scale(limit / pull, x) : x;
 }
 
-/* The load goes on to change as it did: fewer trials then find its load. */
+/* Extrapolates the load linearly from the last two substeps, which saves trials. */
 static void predict_load(gw_contact *c)
 {
     double load = c->load;
@@ -698,9 +700,9 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
     c->external_power = external_power(w, c, 0);
 }
 
-/* The rest penetration shrinks as the contact comes out; a loaded one keeps to its own, but where
- * it is pressed much deeper. One that began with a force (below zero) rises until it is closed by
- * as much as is told from rounding. */
+/* The rest penetration after a substep: it decreases with the penetration; under a load it is kept
+ * within GW_CONTACT_LOADED_DEPTH of it. A negative one (initial force) rises until the contact is
+ * closed by SURELY_CLOSED. */
 static double rest_after(const gw_contact *c, double h)
 {
     double depth = -c->now.gap;
@@ -711,7 +713,7 @@ static double rest_after(const gw_contact *c, double h)
     return fmax(c->rest_penetration, depth - GW_CONTACT_LOADED_DEPTH);
 }
 
-/* Energy that the load stores as the contact is pressed deeper, and gives back. */
+/* Work done on the load as the contact sinks, stored for its return (J). */
 static double stored_after(const gw_contact *c)
 {
     double deeper = c->start.gap - c->now.gap;

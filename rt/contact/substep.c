@@ -1,5 +1,5 @@
 /*
- * One island through a step. Each contact group is integrated on trial to the end of the step; the
+ * The step of one island. Each contact group is integrated on trial to the end of the step; the
  * collision with the earliest time of impact is then resolved: its groups are tried again to that
  * time, merged, given the impulse, and tried to the end of the step from there. Other groups of the
  * island are not integrated again.
@@ -27,7 +27,8 @@
 
 /* ---- trials --------------------------------------------------------------------------------- */
 
-/* The hand's force: its callback counts time from the start of the step. */
+/* The hand's force for a time from the start of the substep: the callback counts from the
+ * step's. */
 static gw_wrench hand_at(const void *context, double t, const gw_pose *held, const gw_twist *twist)
 {
     const gw_contact_force_query *query = context;
@@ -35,7 +36,7 @@ static gw_wrench hand_at(const void *context, double t, const gw_pose *held, con
     return hand->at(hand->context, query->world->substep_start[query->system] + t, held, twist);
 }
 
-/* Impulses of loaded contacts on a model in a time. */
+/* Applies the velocity change by loads over `time` (s) to a model. */
 static void apply_contact_impulses(const gw_world *w, int m, gw_model *model, double time)
 {
     double dv[GW_MODEL_MAX_DOF];
@@ -101,14 +102,14 @@ static bool any_row(const gw_world *w, int m)
     return false;
 }
 
-/* Whether a system of a large island is a free body in contact that nothing else acts on. */
+/* True if a system of a large island is a free body on which only contacts and weight act. */
 static bool may_lockstep(const gw_world *w, int m, double h)
 {
     return w->continuous_count[m] > 0 && !w->systems[m].hand.at && !w->loaded[m] && !w->locked[m] &&
            !w->frozen[w->group[m]] && !any_row(w, m) && gw_lockstep_takes(gw_world_model(w, m), h);
 }
 
-/* The model as its substep began. */
+/* The model, restored to its state at the start of its substep. */
 static gw_model *restored_model(gw_world *w, int m)
 {
     gw_model *model = gw_world_model(w, m);
@@ -154,8 +155,8 @@ static void integrate_lockstep(gw_world *w, double start, double t)
     }
 }
 
-/* Those of a large island that do, group by group: systems that touch began their substep together.
- */
+/* Integrates the systems of a large island that may step in lockstep, grouped by the start of their
+ * substeps: systems that touch have the same. */
 static void step_in_lockstep(gw_world *w, double t)
 {
     double start = -1; /* the last that was chosen for */
@@ -205,7 +206,8 @@ double gw_substep_latest_start(const gw_world *w)
     return t;
 }
 
-/* State of a body in a trial of one contact's systems; model NULL: not of a stepped system. */
+/* State of a body at t in a trial of one contact's systems; model NULL: body of no stepped
+ * system. */
 static gw_body_state trial_state(const gw_world *w, int body, gw_model *model, double t)
 {
     gw_body_state state = w->bodies[body];
@@ -271,9 +273,9 @@ static void begin_substep(gw_world *w)
     }
 }
 
-/* Mean acceleration of a system's body in the substep that ends at t; not of very short ones. Of a
- * system without continuous contacts, whose motion no other one asks for, there is none: when its
- * pairs came from the detector must not show in the bits once it touches. */
+/* Mean acceleration of a system's body in the substep that ends at t, except very short ones. Zero
+ * for a system without continuous contacts, whose motion no other one extrapolates: results must
+ * not depend on when the detector found its pairs. */
 static void note_acceleration(gw_world *w, int body, double t)
 {
     gw_body_state *p = &w->bodies[body];
@@ -308,7 +310,7 @@ static void end_substep(gw_world *w, double t)
 
 /* ---- estimated times of impact --------------------------------------------------------------- */
 
-/* Enters contacts that close until the end of the step into the queue; all bodies are there. */
+/* Queues contacts that close before the end of the step, where all bodies are. */
 static void estimate_impacts(gw_world *w, const gw_island *of)
 {
     for (int i = 0; i < of->contact_count; i++) {
@@ -321,7 +323,7 @@ static void estimate_impacts(gw_world *w, const gw_island *of)
     }
 }
 
-/* The step's effort does not bear a collision and `reserve` more, which is needed to go on. */
+/* True if the step's budget does not suffice for another collision and `reserve` more. */
 static bool effort_is_spent(const gw_world *w, int reserve)
 {
     return w->effort + reserve >= w->budget;
@@ -335,7 +337,7 @@ static bool any_gave_way(const gw_world *w)
     return false;
 }
 
-/* The same, or a load throws one open: what motors do within the substep was not foreseen. */
+/* True if a held contact was violated, or opened by its load beyond GW_CONTACT_HELD_DEPTH. */
 static bool any_load_fails(const gw_world *w)
 {
     for (int i = 0; i < w->active.contact_count; i++) {
@@ -347,7 +349,7 @@ static bool any_load_fails(const gw_world *w)
     return any_gave_way(w);
 }
 
-/* A trial to t with the coordinates locked whose limits are pressed. */
+/* A trial to t with the coordinates at pressed limits locked. */
 static void try_locked(gw_world *w, double t)
 {
     double h = t - gw_substep_latest_start(w);
@@ -358,9 +360,8 @@ static void try_locked(gw_world *w, double t)
     while (gw_release_locks(w, h));
 }
 
-/* A trial to t without the loads of loaded contacts, and with those that this one asks for. Of
- * contacts that hold the loads of the step before are tried first, and again as long as they do not
- * hold. */
+/* A trial to t without loads, then one with the loads solved from it. Contacts that hold are tried
+ * with their last loads first, and again while these are not right. */
 static void try_with_loads(gw_world *w, double t)
 {
     double h = t - gw_substep_latest_start(w);
@@ -404,9 +405,9 @@ static gw_contact *closing_until(gw_world *w, double t)
     return NULL;
 }
 
-/* What gave way in a trial to the end of the step, which cost so much effort, is tried in parts,
- * halved until its loads hold it, which are substeps of their own. Left to the queue of impacts
- * where something closes, and as it is where the step does not bear that beside impacts. */
+/* After a trial to the end of the step (of effort `cost`) that violated held contacts: divides it
+ * into parts, halved until their loads hold, each a substep. Ends where a contact closes, which is
+ * left to the queue of impacts, or where the budget beside impacts is used up. */
 static void try_in_parts(gw_world *w, int cost)
 {
     double part = w->dt - gw_substep_latest_start(w);
@@ -438,13 +439,13 @@ static bool has_end(const gw_world *w, int system)
     return system < 0 || w->trial[system].finite;
 }
 
-/* A bound, or surfaces: coordinates of joints are locked instead. */
+/* True for held bounds and surfaces, which may yield; coordinates of joints are locked instead. */
 static bool may_yield(const gw_contact *c)
 {
     return c->continuous && gw_contact_holds(c) && !c->candidate.row->limits;
 }
 
-/* A trial passed it, threw it open while its load pushed, or has no finite end. */
+/* True if a trial violated the contact, opened it while its load acted, or has no finite end. */
 static bool load_fails(const gw_world *w, const gw_contact *c)
 {
     double slack = gw_contact_slack(w, c);
@@ -454,7 +455,8 @@ static bool load_fails(const gw_world *w, const gw_contact *c)
                              has_end(w, c->system_b));
 }
 
-/* Where loads did not hold in a trial to t, springs take their place; true: it was tried again. */
+/* Replaces loads that failed in a trial to t by springs, and repeats the trial; false: none
+ * failed. */
 static bool yield_where_passed(gw_world *w, double t)
 {
     bool passed = false;
@@ -528,8 +530,8 @@ static void put_off_collision(gw_world *w, gw_contact *c)
     w->deferred++;
 }
 
-/* Defers the collision of the active group, which is frozen where it is too deep already, or a
- * limit would be. */
+/* Defers the collision of the active group; freezes the group if it is too deep already, or a limit
+ * would be at the end of the step. */
 static void defer_collision(gw_world *w)
 {
     double left = w->dt - gw_substep_latest_start(w);
@@ -544,8 +546,8 @@ static void defer_collision(gw_world *w)
     }
 }
 
-/* Whether an impact must be deferred: resolving it takes two trials of its groups. One that ends
- * open has passed through, and is resolved as long as there is any effort left. */
+/* True if an impact must be deferred; resolving it takes two trials of its groups. A contact that
+ * ends open has passed through, and is resolved while there is any effort left. */
 static bool must_defer(const gw_world *w, const gw_contact *c)
 {
     int trials = 0;
@@ -559,7 +561,7 @@ static bool must_defer(const gw_world *w, const gw_contact *c)
 
 /* ---- collisions ------------------------------------------------------------------------------ */
 
-/* What drives the bodies together closes the gap again before it counts as open. */
+/* True if the acceleration closes the gap again before the rebound counts as open. */
 static bool rebounds_low(const gw_contact *c)
 {
     return gw_contact_is_held(c) && c->gap_rate >= 0 &&
@@ -587,9 +589,9 @@ static bool any_collides(gw_world *w)
     return any;
 }
 
-/* Resolves collisions of the active group until nothing collides. After GW_WORLD_MAX_TOI_EVENTS of
- * them in a step they are plastic; after as many again the group is frozen, so that it passes
- * through nothing. */
+/* Resolves collisions of the active group until nothing collides. After GW_WORLD_MAX_TOI_EVENTS in
+ * a step collisions are plastic; after as many again the group is frozen, so that nothing is
+ * penetrated. */
 static void resolve_collisions(gw_world *w, int reserve, gw_world_step_result *out)
 {
     int group = w->group[w->active.systems[0]];
@@ -608,7 +610,7 @@ static void resolve_collisions(gw_world *w, int reserve, gw_world_step_result *o
     }
 }
 
-/* The active group is at t: groups that touch it there are tried to t and merged with it. */
+/* With the active group at t: integrates the groups that touch it there to t and merges them. */
 static void merge_touching_groups(gw_world *w, double t)
 {
     int group = w->group[w->active.systems[0]];
@@ -634,9 +636,10 @@ static void merge_touching_groups(gw_world *w, double t)
     }
 }
 
-/* The active part was tried to an impact at t. Loads of the trial beyond it may not hold until
- * there: then they are found anew, and where that changes what closes, or does not hold either, the
- * substep ends earlier. Returns when; the part is there. */
+/* After a trial of the active part to an impact at t: loads of the longer trial may be wrong for
+ * this one, and are then solved again; if that changes which contact closes, or fails too, the
+ * substep ends earlier. Returns its end (s into the step), to which the active part is
+ * integrated. */
 static double hold_until_impact(gw_world *w, double t)
 {
     for (int n = 0; n < MAX_PARTS && any_gave_way(w) && !effort_is_spent(w, w->budget / 4); n++) {
@@ -677,15 +680,16 @@ static void resolve_impact(gw_world *w, gw_contact *c, gw_world_step_result *out
     try_to_end(w);
 }
 
-/* Whether nothing of what c touches has got on in this step yet. */
+/* True if the systems of contact c are still at the start of the step. */
 static bool stands_at_start(const gw_world *w, const gw_contact *c)
 {
     return (c->system_a < 0 || !(w->substep_start[c->system_a] > 0)) &&
            (c->system_b < 0 || !(w->substep_start[c->system_b] > 0));
 }
 
-/* Groups that would overlap too much, or pass through, are frozen where their substep began, but
- * where that is the step's start at the impact: a step that gets nowhere repeats for ever. */
+/* Defers an impact. Groups that would overlap too much, or pass through, are frozen at the start of
+ * their substep; if that is the start of the step, at the impact, for otherwise the step would
+ * repeat for ever. */
 static void defer_impact(gw_world *w, gw_contact *c, gw_world_step_result *out)
 {
     int system[2] = {c->system_a, c->system_b};
@@ -703,7 +707,7 @@ static void defer_impact(gw_world *w, gw_contact *c, gw_world_step_result *out)
     }
 }
 
-/* Whether an impact of the trials was missed because its features were not followed. */
+/* True if the trials missed an impact because its features were not followed; it is then queued. */
 static bool missed_impact(gw_world *w)
 {
     gw_groups_activate_all(w);
@@ -715,7 +719,8 @@ static bool missed_impact(gw_world *w)
 
 /* ---- the island's step ----------------------------------------------------------------------- */
 
-/* Bodies moved from outside start anew with each island; one contact in turn is softened. */
+/* Resets the bodies that are moved from outside for the next island; softens one contact in
+ * turn. */
 static void reset_island(gw_world *w, gw_world_step_result *out)
 {
     const gw_island *island = &w->island;

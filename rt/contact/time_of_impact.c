@@ -2,10 +2,10 @@
  * Time of impact of contacts and pairs within a trial: from the start of a substep to its end.
  *
  * 1. Contacts that are followed. Their gap is a function of time; it is bracketed from the trial's
- *    ends and solved by Newton's method, each evaluation integrating the two systems anew. What is
- *    decided before that takes the bodies on the cubic through both ends of their substeps.
+ *    ends and solved by Newton's method, each evaluation integrating the two systems anew. Earlier
+ *    decisions use the cubic of each body through both ends of its substep.
  *
- * 2. Contacts that are not followed yet. Bodies turn and pass one another faster than the detector
+ * 2. Contacts that are not followed yet. Bodies rotate and pass each other faster than the detector
  *    runs: other features come to touch, and a face that is followed as a plane ends. Therefore
  *    pairs are queried again inside the step, with bounding spheres (c, r) about their geoms, once
  *
@@ -145,8 +145,10 @@ double gw_toi_estimate(gw_world *w, gw_contact *c, double t)
     return bracket_impact(w, c, t, &b) ? secant_root(&b) : INFINITY;
 }
 
-/* Whether the gap falls at once from open to closed: stiff motors move a light body far within a
- * substep, and where that is cut decides which formula it takes, and so where the body comes to. */
+/* True if the gap jumps from open to closed within the shortest bracket: with stiff motors on a
+ * light body the integrator changes its formula with the length of the substep, and with it the end
+ * pose.
+ */
 static bool gap_jumps(const gw_world *w, const bracket *b)
 {
     return b->hi - b->lo <= SHORTEST_BRACKET * w->dt && b->gap_lo > GW_CONTACT_CLOSED_GAP &&
@@ -171,9 +173,9 @@ static double gap_in_trial(gw_world *w, const gw_contact *c, double t, double *r
     return gap;
 }
 
-/* Time of impact within the bracket, by Newton's method with bisection as safeguard; where the gap
- * jumps, the last time at which it is open, to go on from there; INFINITY where the contact closes
- * too slowly to collide, or closed by the cubics alone. */
+/* Time of impact within the bracket (s into the step), by Newton's method safeguarded by bisection;
+ * if the gap jumps, the last time at which it is open. INFINITY if the contact closes too slowly to
+ * collide, or only on the cubics. */
 static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
 {
     double gap = 0, rate = 0;
@@ -205,8 +207,8 @@ static double time_of_impact(gw_world *w, const gw_contact *c, bracket b)
     return rate < -w->rules.rest_speed ? t : INFINITY;
 }
 
-/* The active contact that closes first until t, by secants, which are good enough for the order.
- * Where the step's effort is spent, only contacts that would overshoot count. */
+/* The active contact that closes first before t, by secants, which suffice for the order. When the
+ * step's effort is spent, only contacts that would overshoot count. */
 static gw_contact *first_impact(gw_world *w, double t, bracket *found)
 {
     gw_contact *first = NULL;
@@ -236,7 +238,9 @@ static gw_vec3 centre_displacement(const gw_pose *from, const gw_pose *to, gw_ve
     return gw_sub(gw_pose_point(to, centre), gw_pose_point(from, centre));
 }
 
-/* Bound of what a rotation moves points within `radius` by: pi / 2 times its half chord (m). */
+/* Bound of the displacement of points within `radius` by a rotation: pi / 2 times its half chord
+ * (m).
+ */
 static double rotation_bound(const gw_pose *from, const gw_pose *to, double radius)
 {
     double c = fabs(gw_quat_dot(from->q, to->q));
@@ -257,7 +261,7 @@ static double motion_since_query_now(const gw_world *w, const gw_collision_pair 
     return motion_since_query(p, &w->bodies[p->a].pose, &w->bodies[p->b].pose);
 }
 
-/* Velocity of the sphere's centre of a against that of b (m/s). */
+/* Velocity of the centre of a's bounding sphere relative to that of b's (m/s, world axes). */
 static gw_vec3 relative_velocity(const gw_collision_pair *p, const gw_body_state *a,
                                  const gw_body_state *b)
 {
@@ -273,7 +277,7 @@ static double approach_bound(const gw_collision_pair *p, const gw_body_state *a,
            gw_norm(b->twist.w) * p->radius_b;
 }
 
-/* Whether the geoms may touch within `dt` elsewhere than was detected. */
+/* True if the geoms may touch within `dt` (s) elsewhere than was detected. */
 static bool query_is_due(const gw_world *w, const gw_collision_pair *p, double dt)
 {
     if (!p->can_redetect)
@@ -287,15 +291,15 @@ static bool query_is_due(const gw_world *w, const gw_collision_pair *p, double d
     return gw_max(p->gap, p->breaking_distance) - motion - approach < 0;
 }
 
-/* Queries that a step of dt bears: some 50 of 1 ms, some 16 of 125 us, fewer of costly geoms. */
+/* Budget of queries in a step of dt: some 50 at 1 ms, some 16 at 125 us, fewer for costly geoms. */
 static int redetection_budget(double dt)
 {
     double cost = GW_WORLD_REDETECTIONS_MIN + GW_WORLD_REDETECTIONS_PER_SECOND * dt;
     return cost < GW_WORLD_REDETECTIONS_MAX ? (int)cost : GW_WORLD_REDETECTIONS_MAX;
 }
 
-/* Corners and edges stay where they are in their bodies; balls, which stand for rounded features,
- * do not. */
+/* True if all candidates are of corners and edges, which are fixed in their bodies, unlike the
+ * balls of rounded features. */
 static bool are_sharp(const gw_contact_candidate *candidates, int count)
 {
     bool sharp = true;
@@ -304,8 +308,8 @@ static bool are_sharp(const gw_contact_candidate *candidates, int count)
     return sharp;
 }
 
-/* Queries the pair with its bodies in these states; false where the step bears no more queries
- * (the first one is always made) or the pair cannot be queried. */
+/* Queries the pair with its bodies in these states; false if the budget of queries is used up (the
+ * first one is always made) or the pair cannot be queried. */
 static bool query_pair(gw_world *w, gw_collision_pair *p, const gw_body_state *a,
                        const gw_body_state *b)
 {
@@ -388,8 +392,8 @@ static double pair_end(const gw_world *w, const gw_collision_pair *p)
     return fmin(a, b);
 }
 
-/* Whether a continuous contact already acts where the candidate is: an edge that takes turns with a
- * face is no further contact; it continues the state at the start of the next step. */
+/* True if a continuous contact already acts at the candidate: an edge that alternates with a face
+ * is not another contact; it continues the state at the start of the next step. */
 static bool is_continuous_there(const gw_world *w, const gw_collision_pair *p,
                                 const gw_contact_candidate *candidate)
 {
@@ -404,9 +408,9 @@ static bool is_continuous_there(const gw_world *w, const gw_collision_pair *p,
     return false;
 }
 
-/* Follows a detected candidate from `from` (s into the step) on, or from the start of the substep;
- * true where it collides. `within`: it was detected at `from`, within the substep, where it may be
- * as near as touching: it then collides at once. */
+/* Follows a detected candidate from `from` (s into the step), or from the start of the substep if
+ * that is later; true if it collides. `within`: it was detected at `from`, within the substep, and
+ * collides at once if it is within GW_TOI_TARGET_GAP there. */
 static bool follow_candidate(gw_world *w, gw_collision_pair *p,
                              const gw_contact_candidate *candidate, bool within, double from)
 {
@@ -459,7 +463,8 @@ static bool refresh_contacts(gw_world *w, gw_collision_pair *p)
 /* ---- limits of coordinates that were too far to be followed -----------------------------------
  */
 
-/* A body of system m that no pair had: where its substep began, and where it is. */
+/* Sets the states of a body of system m that is in no pair: at the start of its substep, and
+ * now. */
 static void take_body_states(gw_world *w, int m, int body)
 {
     gw_body_state *state = &w->bodies[body];
@@ -470,7 +475,7 @@ static void take_body_states(gw_world *w, int m, int body)
     gw_model_body(gw_world_model(w, m), state->index, &state->pose, &state->twist);
 }
 
-/* Follows a limit of system m from the start of the substep on; true where it is passed in it. */
+/* Follows a limit of system m from the start of the substep; true if it is violated within it. */
 static bool follow_limit(gw_world *w, int m, int limit)
 {
     const gw_contact_candidate *candidate = &w->unilaterals[limit];
@@ -526,8 +531,8 @@ static bool query_pair_at(gw_world *w, gw_collision_pair *p, double t, query_at 
     return true;
 }
 
-/* Queries until one finds the geoms overlap, which is `hi`, with `lo` the last before it; false
- * where none does. Between two queries the gap falls no faster than `speed` (m/s). */
+/* Queries until one finds an overlap (`hi`), `lo` being the last query before it; false if none
+ * does. Between two queries the gap decreases no faster than `speed` (m/s). */
 static bool find_overlap(gw_world *w, gw_collision_pair *p, double speed, query_at *lo,
                          query_at *hi)
 {
@@ -552,8 +557,8 @@ static bool find_overlap(gw_world *w, gw_collision_pair *p, double speed, query_
     return false;
 }
 
-/* Time shortly before the geoms touch, where the pair is queried last: false position on the gap
- * with the end that stays counting half (Illinois). */
+/* Time shortly before the geoms touch, at which the last query is made: false position on the gap
+ * with the Illinois modification. */
 static double advance_to_touch(gw_world *w, gw_collision_pair *p, query_at lo, query_at hi)
 {
     double f_lo = lo.gap - GW_TOI_TARGET_GAP, f_hi = hi.gap - GW_TOI_TARGET_GAP;
@@ -579,7 +584,8 @@ static double advance_to_touch(gw_world *w, gw_collision_pair *p, query_at lo, q
     return q.t;
 }
 
-/* Moves `lo` to when the geoms are apart, soon after they touched at the start of the substep. */
+/* Moves `lo` to a time at which the geoms are apart, after a contact at the start of the
+ * substep. */
 static bool skip_initial_touch(gw_world *w, gw_collision_pair *p, double h, query_at *lo)
 {
     double from = lo->t;
@@ -599,7 +605,7 @@ static bool has_continuous_contact(const gw_world *w, const gw_collision_pair *p
     return false;
 }
 
-/* Bound of the geoms' approach within the substep (m); 0: the substep's end decides. */
+/* Bound of the geoms' approach within the substep (m); 0: the query at its end suffices. */
 static double approach_in_substep(const gw_world *w, const gw_collision_pair *p)
 {
     double from = pair_start(w, p), h = pair_end(w, p) - from;
@@ -611,9 +617,9 @@ static double approach_in_substep(const gw_world *w, const gw_collision_pair *p)
     return fmax(approach, SPEED_MARGIN * h * approach_bound(p, &a, &b));
 }
 
-/* The candidates at the end of the substep do not collide, but with this approach the geoms may
- * have touched and parted, or touched elsewhere. True where that is so: the contacts are followed
- * then. */
+/* For a pair without collision at the end of the substep whose geoms, with this approach, may have
+ * touched and separated, or touched elsewhere. True if they did: the contacts found are
+ * followed. */
 static bool conservative_advancement(gw_world *w, gw_collision_pair *p, double approach)
 {
     query_at lo = {pair_start(w, p), 0}, hi = {pair_end(w, p), p->gap};
@@ -671,8 +677,8 @@ bool gw_toi_redetect_after_trial(gw_world *w)
     return any;
 }
 
-/* Tries the active part to the time of impact t of contact c, and somewhat later where it is still
- * open there, the cubics having been off: by Newton's method. Returns when. */
+/* A trial of the active part to the time of impact t of contact c, and by Newton's method somewhat
+ * later if the contact is still open there, because t was found on the cubics. Returns its end. */
 static double try_to_impact(gw_world *w, const gw_contact *c, double t)
 {
     gw_substep_trial(w, t);

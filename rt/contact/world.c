@@ -19,9 +19,9 @@
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
-/* The arrays lie one behind the other in one block, in huge pages where they fill one and the
- * system has them: an edit makes a new world, and the faults of a thousand small pages would be
- * most of its time. */
+/* All arrays are in one block, in huge pages if it fills one and the system has them: an edit
+ * creates a new world, and the page faults of a thousand small pages would take most of that
+ * time. */
 #define HUGE_PAGE  ((size_t)2 << 20) /* bytes */
 #define CACHE_LINE ((size_t)64)      /* bytes: arrays begin on one, as SIMD lanes need it */
 
@@ -191,7 +191,7 @@ void gw_world_follow(gw_world *w, int index, bool follow)
     w->followed[index] = follow;
 }
 
-/* Whether the body still is there, and moves like that, to the last bit. */
+/* Sets `unmoved` and `unchanged` of a body by a bitwise comparison with its new pose and twist. */
 static void compare_state(gw_body_state *state, const gw_pose *pose, const gw_twist *twist)
 {
     state->unmoved = state->unmoved && memcmp(&state->pose, pose, sizeof *pose) == 0;
@@ -239,8 +239,8 @@ void gw_world_reset(gw_world *w)
 
 /* ---- start of a step ------------------------------------------------------------------------ */
 
-/* Pose and twist of a body as the step starts, once in a step: a body may be in several pairs. It
- * keeps the acceleration of the step before, if it was in a pair then. */
+/* Updates pose and twist of a body at the start of a step, once per step although it may be in
+ * several pairs. The acceleration of the last step is kept if the body was in a pair then. */
 static void update_body(gw_world *w, int body)
 {
     gw_body_state *p = &w->bodies[body];
@@ -263,8 +263,8 @@ static void update_body(gw_world *w, int body)
     p->twist = twist;
 }
 
-/* Gap and rate as the step begins: what the last one ended with, but where its bodies have moved or
- * their twists have changed since, or its gap is another function of them. */
+/* Gap and rate at the start of the step: those of the last step's end, unless its bodies have moved
+ * or their twists have changed since, or its candidate was replaced. */
 static void begin_gap(const gw_world *w, gw_contact *c)
 {
     const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
@@ -277,24 +277,24 @@ static void begin_gap(const gw_world *w, gw_contact *c)
     c->renewed = false;
 }
 
-/* Deep, without force and moving: not at rest, so it leaves the state continuous and may collide
- * again. */
+/* True for a deep continuous contact without force that moves: it leaves the state continuous and
+ * may collide again. */
 static bool moves_freely(const gw_world *w, const gw_contact *c)
 {
     return c->continuous && !c->bottomed_out && c->rest_penetration > MAX_RESTING_DEPTH &&
            c->rest_penetration >= -c->now.gap && fabs(c->gap_rate) > w->rules.rest_speed;
 }
 
-/* Whether a body's pose stays as it is through an impulse; systems work theirs out anew. */
+/* True if an impulse leaves a body's pose bitwise unchanged; systems recompute their poses. */
 static bool pose_is_stored(const gw_world *w, int body)
 {
     int m = w->bodies[body].model;
     return m < 0 || gw_model_is_guided(gw_world_model(w, m));
 }
 
-/* Gaps at the start of the step, and what states begin with. A contact that an edit deepened gets a
- * new rest penetration: its spring stores no energy of it. One that is slightly deeper because a
- * rolling body was followed by points that it had left is compressed, and its motion repays that
+/* Gaps and flags of contacts at the start of the step. A contact that an edit deepened gets a new
+ * rest penetration, so that its spring stores no energy of the edit. A slightly deeper one, whose
+ * rolling body was represented by outdated points, is compressed, and its motion repays that
  * energy. `updated`: the pair cache changed. */
 static void update_contacts(gw_world *w, bool updated)
 {
@@ -324,8 +324,8 @@ static void update_contacts(gw_world *w, bool updated)
     }
 }
 
-/* Pairs, their contacts and bodies at the start of the step; true where they are not those that the
- * last step ended with. */
+/* Updates pairs, their contacts and bodies at the start of the step; true if they differ from those
+ * at the end of the last step. */
 static bool update_pairs(gw_world *w)
 {
     bool redetected = gw_pairs_apply_redetected(w), set = gw_pairs_apply_candidates(w);

@@ -8,15 +8,16 @@
 #include "rt/geometry/mesh.h"
 #include "rt/geometry/nurbs.h"
 
-/* Parameters (u, v) of a triangle's three corners. A corner on a seam or at a pole has those of its
- * triangle's side of it. */
+/* Parameters (u, v) of a triangle's three corners; at a seam or a pole those of the triangle's
+ * side.
+ */
 typedef double gw_corner_parameters[3][2];
 
 /*
- * The triangles' corners lie on the surface, along its knots among others; their counter-clockwise
- * side is that of the normal S_u x S_v. The distance from the surface is at most about 3e-4 of its
+ * The triangles' corners lie on the surface, its knot lines included; their counter-clockwise side
+ * is that of the normal S_u x S_v. The deviation from the surface is at most about 3e-4 of its
  * size, unless that would take more than some 48 cells along a direction. A surface that encloses a
- * volume becomes a closed mesh with its outside outwards.
+ * volume becomes a closed mesh, oriented outwards.
  *
  * `parameters`, where it is not NULL: an entry for each triangle of the mesh, to be freed with
  * free(). A mesh with one reference; NULL with an error: as gw_mesh_create().

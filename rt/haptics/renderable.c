@@ -102,7 +102,8 @@ static gw_rendered_value admitted_spring(double requested, double structure)
     return v;
 }
 
-/* The desired spring acts on the model; an impedance device shows it as control's own. */
+/* The desired spring acts on the model; with an impedance device its bound is that of control's
+ * springs. */
 static gw_rendered_value desired_spring(const gw_render_request *r, const double stiffness[3],
                                         const double damping[3], double friction, double structure)
 {

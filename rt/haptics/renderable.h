@@ -29,8 +29,8 @@ typedef enum gw_renderable_reason {
     GW_RENDERED_WATCHED,      /* beyond the sampling bound, with the passivity controller on */
     GW_RENDERED_BEYOND_BOUND, /* beyond the sampling bound, without it */
     GW_RENDERED_WITH_DEVICE,  /* the law leaves the device its own mass */
-    GW_RENDERED_TOO_LIGHT,    /* below the smallest mass that a hand of GW_HAND_STIFFNESS bears */
-    GW_RENDERED_SOFTER        /* the device's own structure gives way in series with it */
+    GW_RENDERED_TOO_LIGHT,    /* below the smallest mass stable with a hand of GW_HAND_STIFFNESS */
+    GW_RENDERED_SOFTER        /* in series with the compliance of the device's own structure */
 } gw_renderable_reason;
 
 extern const char *const gw_renderable_reason_names[]; /* "as-asked", .. */

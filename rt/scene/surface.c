@@ -203,8 +203,8 @@ static bool is_curve(const gw_surface *s)
     return s->kind == GW_SURFACE_CURVE || s->kind == GW_SURFACE_RIM;
 }
 
-/* Curves and rims stand on the left, then spheres, then cylinders, planes on the right; of two that
- * bend freely the surface stands there. */
+/* True if a, b is the order of a contact's surfaces: curves and rims first, then spheres, then
+ * cylinders, planes last; of a free-form curve and a free-form surface the surface last. */
 static bool stands_right(const gw_surface *a, const gw_surface *b)
 {
     if (is_curve(a))
