@@ -500,9 +500,7 @@ test('a step that joins a linkage ends when all of it has arrived', () => {
     format: 'guideway-scene/1',
     name: 'lowered',
     objects: [box('floor', 0, -0.05, { fixed: true }), box('held', 0, 0.25), box('joined', 0.3, 0.25)],
-    constraints: [
-      { id: 'down', type: 'coincident', a: 'held/-z', b: 'floor/+z', sense: 'opposite', enabled: false },
-    ],
+    constraints: [{ id: 'down', type: 'coincident', a: 'held/-z', b: 'floor/+z', sense: 'opposite', enabled: false }],
     joints: [{ type: 'revolute', a: at('joined', -0.15), b: at('held', 0.15) }],
     tool: { object: 'held', device: 'sim' },
     devices: [{ id: 'sim', driver: 'sim' }],
