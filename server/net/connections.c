@@ -1,5 +1,5 @@
 /*
- * A table under a lock, searched by socket: a few hundred entries at most.
+ * A table of connections under a lock, searched by socket: a few hundred entries at most.
  */
 #include "server/net/connections.h"
 
@@ -10,7 +10,7 @@
 
 #define PLACES (2 * GW_MAX_HTTP)
 
-/* Index of the socket's place, or of a free one for -1; -1 where there is none. */
+/* The index of the socket's entry, or, for -1, of a free one; -1 where there is none. */
 static int find_place(const gw_connections *connections, int fd)
 {
     for (int i = 0; i < PLACES; i++)
@@ -40,7 +40,7 @@ static void shut_connection(gw_connections *connections, int i)
     connections->place[i].gone = true;
 }
 
-/* The one that has rested longest, and long enough, makes room. */
+/* Shuts down the connection that has been idle longest, if for CONNECTIONS_IDLE_MS at least. */
 static void make_room(gw_connections *connections, long now)
 {
     int oldest = -1;

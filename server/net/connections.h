@@ -1,7 +1,7 @@
 /*
- * The HTTP connections that are open, counted, each with the time by which it has to be through
- * with what it is at. libmicrohttpd's own time-out counts inactivity only: a header a second would
- * hold a place for ever. Any thread.
+ * The table of open HTTP connections, each with an absolute deadline for its present phase
+ * (headers, body, answer). libmicrohttpd's own time-out counts inactivity only: a client that sends
+ * one header a second would keep its place for ever. Any thread.
  */
 #ifndef GW_SERVER_NET_CONNECTIONS_H
 #define GW_SERVER_NET_CONNECTIONS_H
@@ -11,14 +11,14 @@
 
 #include "rt/guideway.h"
 
-#define CONNECTIONS_IDLE_MS 1000 /* a connection that rests for so long gives way to a new one */
+#define CONNECTIONS_IDLE_MS 1000 /* a connection idle for so long may be closed for a new one */
 
 typedef struct gw_connections {
     pthread_mutex_t lock;
     int count; /* without those that were shut down */
     struct {
         int fd;              /* -1: free */
-        bool at_work;        /* a request has begun, and its answer is not out */
+        bool at_work;        /* a request has begun, and its answer is not sent yet */
         bool gone;           /* shut down; its owner has yet to close it */
         long deadline_ms;    /* CLOCK_MONOTONIC */
         long rests_since_ms; /* where it is not at work */
@@ -28,20 +28,22 @@ typedef struct gw_connections {
 void connections_init(gw_connections *connections);
 void connections_finish(gw_connections *connections);
 
-/* Beyond GW_MAX_HTTP the one that has rested longest makes room; false where none rests. */
+/* Adds a connection. Beyond GW_MAX_HTTP the one that has been idle longest is shut down for it;
+ * false where none is idle. */
 bool connections_add(gw_connections *connections, int fd, long from_now_ms);
 
-/* Before the socket is closed: afterwards another may have its number. */
+/* To be called before the socket is closed, since afterwards another may have its number. */
 void connections_remove(gw_connections *connections, int fd);
 
-/* It is at work, or rests between two requests, and has so long for it. */
+/* The connection works on a request, or is idle between two, with a deadline `from_now_ms` (ms)
+ * from now. */
 void connections_work(gw_connections *connections, int fd, long from_now_ms);
 void connections_rest(gw_connections *connections, int fd, long from_now_ms);
 
-/* Shuts down the one that has rested longest, and long enough. */
+/* Shuts down the connection that has been idle longest, if for CONNECTIONS_IDLE_MS at least. */
 void connections_make_room(gw_connections *connections);
 
-/* Shuts down those that are over their time; their owner then closes them. */
+/* Shuts down the connections that are past their deadline; their owner then closes them. */
 void connections_expire(gw_connections *connections);
 
 int connections_count(gw_connections *connections);

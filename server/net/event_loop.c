@@ -1,5 +1,5 @@
 /*
- * One thread that waits in epoll; an eventfd among the sockets ends it.
+ * One thread that waits in epoll; an eventfd among the sockets tells it to end.
  */
 #include "server/net/event_loop.h"
 

@@ -1,6 +1,7 @@
 /*
- * One step reads a head, a line, or what there is of a body. A chunk's extensions and trailers are
- * read and left out: the library behind refuses the first and has no use for the second.
+ * One step reads a head, a line, or the available bytes of a body. A chunk's extensions and
+ * trailers are checked and left out: libmicrohttpd refuses the former and has no use for the
+ * latter.
  */
 #include "server/net/framing.h"
 
@@ -15,7 +16,7 @@
 
 #define CHUNK_LINE   1024 /* bytes of a chunk's size with its extensions */
 #define CHUNK_DIGITS 8    /* of its size, hexadecimal */
-#define LISTED       64   /* parameters of an address, or cookies: the library keeps each of them */
+#define LISTED       64   /* parameters of an address, or cookies: libmicrohttpd stores each */
 
 static const framing_step wants_more = {0, 0};
 
@@ -33,14 +34,14 @@ static framing_step refuse_size(request_framing *f)
     return refuse_request(f, 413, "a body has at most 1 MiB, a mesh 16 MiB");
 }
 
-/* The size of a line with its end; 0 where that is not there yet. */
+/* The size of a line including its end; 0 where its end is not there yet. */
 static size_t line_size(const char *data, size_t size)
 {
     const char *end = memmem(data, size, "\r\n", 2);
     return end ? (size_t)(end - data) + 2 : 0;
 }
 
-/* No control characters but tabs: no second line end within a line. */
+/* True where the line has no control characters but tabs, hence no second line end. */
 static bool is_text(const char *line, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -59,7 +60,8 @@ static int count_of(const char *text, char c)
     return count;
 }
 
-/* Status of a head that the library would have no room for, or 0. */
+/* The status with which a head is refused whose cookies or parameters are too many for
+ * libmicrohttpd; 0: none. */
 static int excess_status(const request_head *head, const char **detail)
 {
     int cookies = 0;
@@ -117,7 +119,7 @@ static framing_step read_body(request_framing *f, size_t size, framing_phase nex
     return (framing_step){pass, 0};
 }
 
-/* "SIZE[;EXTENSIONS]": the size passes, then what stands before its line end is left out. */
+/* "SIZE[;EXTENSIONS]": passes the size, leaves out the extensions. */
 static framing_step read_chunk_size(request_framing *f, const char *data, size_t size)
 {
     size_t line = line_size(data, size), digits = 0;

@@ -1,7 +1,7 @@
 /*
- * Where each request of a connection begins and ends, and whether it is one, by RFC 9112: heads,
- * bodies by their length, chunks with their extensions and trailers. Reads a connection's bytes in
- * order, in pieces of any size. Pure functions.
+ * The framing of the requests of a connection by RFC 9112: heads, bodies by their length, chunks
+ * with their extensions and trailers. Finds where each request begins and ends, and refuses what is
+ * not well-formed. Reads a connection's bytes in order, in pieces of any size. Pure functions.
  */
 #ifndef GW_SERVER_NET_FRAMING_H
 #define GW_SERVER_NET_FRAMING_H
@@ -24,22 +24,23 @@ typedef enum framing_phase {
 
 typedef struct request_framing {
     framing_phase phase;
-    uint64_t requests; /* whose heads were read whole */
-    size_t left;       /* bytes to come of the body, or of a chunk */
+    uint64_t requests; /* number of requests whose heads were read whole */
+    size_t left;       /* bytes still to come of the body, or of a chunk */
     size_t body;       /* bytes of this request's body so far, in chunks */
     size_t trailers;   /* bytes of its trailers so far */
-    uint64_t refused;  /* which of them is, the first being 1; 0: none */
-    int status;        /* why, with a sentence */
+    uint64_t refused;  /* number of the refused request, the first being 1; 0: none */
+    int status;        /* of the refusal, with a sentence */
     const char *detail;
 } request_framing;
 
-/* Number of the first bytes that pass, and of those behind them that mean nothing and are left out.
- * Both 0: more bytes are wanted, or the rest is refused. */
+/* `pass`: the first bytes, which are passed on; `skip`: the bytes after them, which are left out.
+ * Both 0: more bytes are needed, or the rest is refused. */
 typedef struct framing_step {
     size_t pass, skip;
 } framing_step;
 
-/* A head, or another line, needs to be there whole: `data` has room for HEAD_BYTES. */
+/* Reads one step. A head or a line must be in `data` as a whole, so the caller needs room for
+ * HEAD_BYTES. */
 framing_step framing_read(request_framing *framing, const char *data, size_t size);
 
 #endif

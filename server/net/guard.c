@@ -1,5 +1,6 @@
 /*
- * Host, Origin and token, compared with what is right for the address that we listen on.
+ * Checks the Host, the Origin and the token of requests against the address that the server listens
+ * on.
  */
 #include "server/net/guard.h"
 
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ADDRESSES 256 /* that guessed in the last minute; of more, the oldest is forgotten */
+#define ADDRESSES 256 /* with wrong tokens in the last minute; beyond, the oldest is dropped */
 #define MINUTE_S  60
 
 struct guard_guesses {
@@ -47,7 +48,7 @@ void guard_finish(gw_guard *guard)
     *guard = (gw_guard){0};
 }
 
-/* Takes "ROLE,ROLE:" off a line; without one the token has all roles. */
+/* Cuts the prefix "ROLE,ROLE:" off a line; a line without it has all roles. */
 static char *take_roles(char *line, unsigned *roles)
 {
     static const char *const names[] = {"watch", "edit", "operate"};
@@ -143,8 +144,8 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET6, inner, out) == 1;
 }
 
-/* True where a Host header (NULL: missing) names this appliance. A page elsewhere that resolves
- * its own name to this address (DNS rebinding) does not. */
+/* True where a Host header (NULL: missing) names this appliance. A page of another site that
+ * resolves its own name to this address (DNS rebinding) sends its own name and is refused. */
 static bool is_own_host(const gw_guard *guard, const char *host)
 {
     char name[256];
@@ -153,12 +154,12 @@ static bool is_own_host(const gw_guard *guard, const char *host)
     if (strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
         strcmp(name, "[::1]") == 0 || strcasecmp(name, guard->host) == 0)
         return true;
-    /* Beyond loopback: any address literal is ours, for a name cannot be rebound to it. */
+    /* Beyond loopback any address literal is accepted: DNS rebinding needs a name. */
     return !guard->loopback && (is_address(name) || strcasecmp(name, guard->machine) == 0);
 }
 
-/* True where a request that carries this Origin (NULL: none, it is no browser) to this Host comes
- * from the appliance's own page. */
+/* True where a request to this Host with this Origin (NULL: none, so not a browser) comes from the
+ * appliance's own page. */
 static bool is_own_origin(const gw_guard *guard, const char *origin, const char *host)
 {
     assert(guard);
@@ -297,7 +298,8 @@ struct sockaddr_storage peer_address(int fd)
     return peer;
 }
 
-/* An IPv6 neighbour has a whole /64 to guess from. */
+/* The key under which wrong tokens are counted: of an IPv6 address the /64 network, since its owner
+ * can take any address within. */
 static void address_of(const struct sockaddr_storage *peer, unsigned char address[16])
 {
     memset(address, 0, 16);
@@ -320,7 +322,7 @@ static int place_of(guard_guesses *guesses, const unsigned char address[16])
     return oldest;
 }
 
-/* Counts a guess, where `wrong`; true where there were too many. */
+/* Counts a wrong token where `wrong`; true where the address has used up its GUARD_GUESSES. */
 static bool too_many(guard_guesses *guesses, const struct sockaddr_storage *peer, bool wrong)
 {
     unsigned char address[16];

@@ -1,6 +1,6 @@
 /*
- * Sockets come in through a pipe and wait, a tick as a rule, until the halt is in effect. The
- * thread runs before everything but the loop where real-time scheduling is granted.
+ * Sockets arrive through a pipe and wait until the halt is in effect, normally one tick. The thread
+ * has real-time priority below the loop's, where the system grants it.
  */
 #include "server/net/halt_reply.h"
 
@@ -21,15 +21,15 @@
 #include "server/net/reject.h"
 #include "server/schema/wire.h"
 
-#define WAITING  64 /* sockets; beyond, the oldest is answered at once */
-#define PRIORITY 10 /* of SCHED_FIFO: far below the loop, before all that is not real-time */
-#define STOP     -1 /* comes through the pipe instead of a socket */
+#define WAITING  64 /* sockets; beyond, all are answered at once */
+#define PRIORITY 10 /* of SCHED_FIFO: far below the loop, above all normal threads */
+#define STOP     -1 /* sent through the pipe in place of a socket */
 
-/* As it comes through the pipe. */
+/* A message of the pipe. */
 typedef struct adopted {
     int fd;
-    bool body;     /* its ignored members are named */
-    bool repeated; /* a header says that the client repeats it */
+    bool body;     /* the request has a body, whose members are ignored */
+    bool repeated; /* the halt was carried out before: answered with Idempotency-Replayed */
     char id[HEAD_REQUEST_ID + 1];
 } adopted;
 _Static_assert(sizeof(adopted) <= PIPE_BUF, "it goes through the pipe whole");
@@ -63,7 +63,7 @@ static void answer_halt(gw_halt_replies *replies, const adopted *socket)
     reject_send(socket->fd, text, (size_t)size);
 }
 
-/* Answers all whose halt is in effect, or who have waited long enough. */
+/* Answers the sockets whose halt is in effect or whose wait is over; all of them where `all`. */
 static void answer_due(gw_halt_replies *replies, bool all)
 {
     int64_t now = clock_ms();
@@ -79,7 +79,7 @@ static void answer_due(gw_halt_replies *replies, bool all)
     replies->count = kept;
 }
 
-/* False: the end. */
+/* Reads sockets from the pipe. False: the thread shall end. */
 static bool take_socket(gw_halt_replies *replies)
 {
     adopted socket;
@@ -114,7 +114,7 @@ void halt_replies_adopt(gw_halt_replies *replies, int fd, const char id[HEAD_REQ
     adopted socket = {.fd = fd, .body = body, .repeated = repeated};
     memcpy(socket.id, id, sizeof socket.id);
     if (write(replies->out, &socket, sizeof socket) != sizeof socket)
-        answer_halt(replies, &socket); /* thousands wait: it is halted all the same */
+        answer_halt(replies, &socket); /* the pipe is full: the latch is set anyway */
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

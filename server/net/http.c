@@ -1,7 +1,7 @@
 /*
- * libmicrohttpd in poll mode without a listening socket: the epoll mode stalls above some hundred
- * connections, and going over its own connection limit with added sockets deadlocks it, so the
- * count is kept here, far below that limit. Handlers run on its worker threads.
+ * libmicrohttpd in poll mode without a listening socket. Its epoll mode stalls above about a
+ * hundred connections, and exceeding its connection limit by added sockets deadlocks it; so
+ * connections are counted here, with a limit far below its own. Handlers run on its worker threads.
  */
 #include "server/net/http.h"
 
@@ -24,16 +24,16 @@
 #include "server/rest/problem.h"
 #include "server/rest/replay.h"
 
-#define IO_THREADS       4 /* of libmicrohttpd: sockets, files, and what is answered at once */
-#define READERS          3 /* of what may be large: so many answers are put together at once */
-#define WORKERS          6 /* of all else; a request that waits for the loop holds one of them */
+#define IO_THREADS       4 /* of libmicrohttpd: sockets, files, and quick answers */
+#define READERS          3 /* for GET: so many large answers are written at once */
+#define WORKERS          6 /* for the other methods; a request that waits for the loop holds one */
 #define IDLE_TIMEOUT_S   30
-#define REPLY_TIMEOUT_MS 60000       /* to read an answer */
+#define REPLY_TIMEOUT_MS 60000       /* for the client to read an answer */
 #define KEPT_TIMEOUT_MS  60000       /* between requests, the next one's headers included */
 #define PIECE_BYTES      (16 * 1024) /* of a long list, handed to a socket at once */
-#define PACK_BYTES       1024        /* from which a body is packed for who takes gzip */
+#define PACK_BYTES       1024        /* least size of a body that is compressed */
 #define HEADER_MEMORY    (32 * 1024)
-#define FREE_BODY        (64 * 1024) /* that each request may have, whatever others take */
+#define FREE_BODY        (64 * 1024) /* granted to each request, whatever the others take */
 
 struct gw_http {
     struct MHD_Daemon *daemon;
@@ -41,30 +41,30 @@ struct gw_http {
     gw_workers *readers, *workers;
     http_def def;
     gw_connections connections;
-    atomic_size_t bodies; /* bytes that bodies of requests have or may come to have */
+    atomic_size_t bodies; /* bytes reserved for the bodies of all requests */
 };
 
-/* One request in the making. While a worker has it, its connection is suspended, and everything
- * here is that worker's. */
+/* One request. While a worker has it, its connection is suspended and everything here belongs to
+ * that worker. */
 typedef struct exchange {
     worker_job job; /* first */
     gw_http *http;
     struct MHD_Connection *mhd;
     const char *path, *method;
-    bool elsewhere; /* its target is an absolute one, of another host than its Host */
+    bool elsewhere; /* an absolute target that names another host than the Host header */
     bool answered;  /* the reply is ready */
     char *body;
     size_t size, room, reserved;
-    size_t most; /* of the body, by its address */
+    size_t most; /* most bytes of the body, by its address */
     size_t discarded;
-    bool crowded;           /* bodies of others leave no room for this one */
-    gw_halt_word halt_seen; /* when the headers came */
+    bool crowded;           /* the bodies of other requests leave no memory for this one */
+    gw_halt_word halt_seen; /* at the time when the headers arrived */
     api_reply reply;
     char id[HEAD_REQUEST_ID + 1];
     unsigned roles;     /* of its token */
-    bool packed;        /* the body is, with gzip */
-    bool ended, failed; /* a long list: no piece follows; because memory was short */
-    size_t sent;        /* of the piece of a long list that is the reply's body */
+    bool packed;        /* the body is compressed with gzip */
+    bool ended, failed; /* a long list: no further piece; and because memory was short */
+    size_t sent;        /* of the piece of a long list that is in the reply's body */
 } exchange;
 
 /* ---- connections --------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
         connections_remove(&http->connections, fd_of(mhd));
 }
 
-/* Who is at the other end of the relay. */
+/* The address of the client at the other end of the relay. */
 static const struct sockaddr_storage *peer_of(struct MHD_Connection *mhd)
 {
     static const struct sockaddr_storage nobody;
@@ -113,7 +113,7 @@ bool http_adopt(gw_http *http, int fd, const struct sockaddr_storage *peer)
     }
     if (MHD_add_connection(http->daemon, inner, (const struct sockaddr *)peer, sizeof *peer) !=
         MHD_YES) {
-        /* libmicrohttpd has closed the socket, without a word to on_connection() */
+        /* libmicrohttpd has closed the socket without calling on_connection() */
         connections_remove(&http->connections, inner);
         relay_cancel(http->relay, passage);
         return false;
@@ -166,8 +166,8 @@ static void write_piece(worker_job *job)
     MHD_resume_connection(mhd); /* read_pieces() is called again */
 }
 
-/* Gives libmicrohttpd what there is of a long list; the next piece is written by a worker, the
- * connection suspended meanwhile. */
+/* Gives libmicrohttpd the present piece of a long list. The next piece is written by a worker,
+ * while the connection is suspended. */
 static ssize_t read_pieces(void *context, uint64_t position, char *out, size_t most)
 {
     exchange *now = context;
@@ -194,9 +194,9 @@ static ssize_t read_pieces(void *context, uint64_t position, char *out, size_t m
     return (ssize_t)size;
 }
 
-/* A list whose pieces stay the exchange's, which outlives the response. After the head alone
- * libmicrohttpd sends the last chunk, which would be read as the next answer's beginning: without
- * chunks, and with the end of the connection, it sends nothing. */
+/* A response whose pieces belong to the exchange, which outlives it. For HEAD libmicrohttpd would
+ * send a last chunk after the head, which the client would read as the beginning of the next
+ * answer; in HTTP/1.0 mode, without chunks and with a closed connection, it sends nothing. */
 static struct MHD_Response *response_in_pieces(exchange *now)
 {
     struct MHD_Response *response =
@@ -206,7 +206,7 @@ static struct MHD_Response *response_in_pieces(exchange *now)
     return response;
 }
 
-/* The body becomes the response's. */
+/* The response takes over the reply's body. */
 static struct MHD_Response *response_of(api_reply *reply, exchange *now)
 {
     static char nothing[1];
@@ -273,7 +273,8 @@ static const char *header_of(struct MHD_Connection *mhd, const char *name)
     return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
 }
 
-/* Nothing but this origin; the stream is named for browsers in whose eyes ws: is another one. */
+/* Allows this origin only; the stream is named explicitly, since some browsers take ws: for another
+ * origin. */
 static void page_policy(struct MHD_Response *response, const char *host)
 {
     char policy[768];
@@ -286,7 +287,7 @@ static void page_policy(struct MHD_Response *response, const char *host)
     add_header(response, "Cross-Origin-Opener-Policy", "same-origin");
 }
 
-/* Whether a list of codings, each with a weight where that is not 1, names gzip. */
+/* True where a list of codings, each with an optional weight, accepts gzip. */
 static bool takes_gzip(const char *accepts)
 {
     bool takes = false;
@@ -339,7 +340,7 @@ static enum MHD_Result send_text(exchange *now, gw_text *body)
     return body ? send_reply(now, &reply) : refuse_request(now, 500, "memory is short");
 }
 
-/* A page about problems; NULL where there is none is 404. */
+/* Sends the page about a type of problem; 404 where there is no such type. */
 static enum MHD_Result send_problem_page(exchange *now)
 {
     gw_text *page = problem_page(now->path);
@@ -396,7 +397,7 @@ static enum MHD_Result serve_file(gw_http *http, exchange *now)
 
 /* ---- gzip ---------------------------------------------------------------------------------- */
 
-/* The body takes fewer bytes where memory for that is there. A long list stays as it is. */
+/* Compresses the body where there is memory for it. Long lists are not compressed. */
 static void compress_body(exchange *now)
 {
     gw_text *body = now->reply.body, *packed = NULL;
@@ -431,7 +432,7 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-/* Failures of the machine are reported in the event log, too. */
+/* Answers of 500 and more that the server itself causes are logged as events, too. */
 static void log_failure(const exchange *now)
 {
     const api_reply *reply = &now->reply;
@@ -440,7 +441,7 @@ static void log_failure(const exchange *now)
                 now->method, now->path, reply->status, now->id);
 }
 
-/* Fills the reply. */
+/* Handles the request and fills the reply. */
 static void handle_api(exchange *now, bool quick)
 {
     char by[PEER_NAME] = "";
@@ -478,8 +479,8 @@ static void run_job(worker_job *job)
     MHD_resume_connection(mhd); /* on_request() is called again */
 }
 
-/* Answers at once where that is a matter of microseconds; anything else goes to a worker, so that
- * the threads that read sockets, and with them halts, never wait. */
+/* Requests that take microseconds are answered at once, the others on a worker, so that the threads
+ * that read sockets, and halts on them, never wait. */
 static enum MHD_Result serve_api(gw_http *http, exchange *now)
 {
     struct MHD_Connection *mhd = now->mhd;
@@ -539,7 +540,7 @@ static int check_token(exchange *now, const char **detail)
         app_log(now->http->def.api.app, "token", "warning",
                 "A wrong token was refused: %s, request %s.", by, now->id);
         return 401;
-    case GUARD_LIMITED: /* a halt comes through */
+    case GUARD_LIMITED: /* a halt with a valid token passes */
         now->roles = guard_roles(now->http->def.guard, token);
         if (now->roles && api_is_halt(now->method, now->path))
             return 0;
@@ -549,7 +550,7 @@ static int check_token(exchange *now, const char **detail)
     return 401;
 }
 
-/* Checks who sends the request: a status where that is wrong, or 0. */
+/* Checks Host, Origin and token: the status of a refusal, or 0. */
 static int check_sender(exchange *now, const char **detail)
 {
     const gw_guard *guard = now->http->def.guard;
@@ -563,7 +564,8 @@ static int check_sender(exchange *now, const char **detail)
     return is_api(now->path) || strcmp(now->path, "/metrics") == 0 ? check_token(now, detail) : 0;
 }
 
-/* Room for a body of so many bytes among those of all requests; false where there is none. */
+/* Reserves memory for a body of `size` bytes out of GW_MAX_BODIES_BYTES; false where too much is
+ * taken. */
 static bool reserve_body(exchange *now, size_t size)
 {
     size_t wanted = size > FREE_BODY ? size : 0;
@@ -578,7 +580,7 @@ static bool reserve_body(exchange *now, size_t size)
     return true;
 }
 
-/* Keeps what fits the cap, counts what does not. False: memory is short. */
+/* Stores the bytes of a body up to the cap, counts those beyond. False when memory is short. */
 static bool collect_body(exchange *now, const char *data, size_t size)
 {
     if (now->crowded || now->discarded > 0 || now->size + size > now->most) {
@@ -609,7 +611,7 @@ static bool collect_body(exchange *now, const char *data, size_t size)
 static const char crowded[] =
     "bodies of other requests take all the memory that they may: try again";
 
-/* The length that a body says it has, 0 where it says none. */
+/* The Content-Length, 0 where there is none. */
 static size_t stated_length(struct MHD_Connection *mhd)
 {
     const char *length = header_of(mhd, "Content-Length");
@@ -625,7 +627,7 @@ static enum MHD_Result answer_request(gw_http *http, exchange *now)
     int status = check_sender(now, &detail);
     if (status)
         return refuse_request(now, status, detail);
-    bool heeded = !api_is_halt(now->method, now->path); /* the body is */
+    bool heeded = !api_is_halt(now->method, now->path); /* the body matters */
     if (heeded && now->crowded)
         return refuse_request(now, 503, crowded);
     if (heeded && now->discarded > 0)
@@ -633,8 +635,8 @@ static enum MHD_Result answer_request(gw_http *http, exchange *now)
     return is_api(now->path) ? serve_api(http, now) : serve_file(http, now);
 }
 
-/* The path of a target; an absolute one (RFC 9112, 3.2.2) names the host as well, which has to be
- * the one that the Host header names. */
+/* The path of a target. An absolute target (RFC 9112, 3.2.2) also names a host, which must equal
+ * that of the Host header. */
 static const char *path_of(const char *target, const char *host, bool *elsewhere)
 {
     static const char scheme[] = "http://";
@@ -696,7 +698,7 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
     *request_context = NULL;
 }
 
-/* Paths and queries stay as sent: they are decoded after they are split. */
+/* Keeps paths and queries percent-encoded, since they are decoded after they are split. */
 static size_t keep_encoded(void *context, struct MHD_Connection *mhd, char *value)
 {
     (void)context, (void)mhd;
@@ -759,7 +761,7 @@ void http_destroy(gw_http *http)
 {
     if (!http)
         return;
-    /* afterwards no connection is suspended any more */
+    /* from here on no connection is suspended */
     if (http->readers)
         workers_finish(http->readers);
     if (http->workers)

@@ -1,6 +1,7 @@
 /*
- * Accepts, peeks, hands over. Waiting connections are watched edge-triggered and have a deadline,
- * so one that sends half a request line and stops costs nothing and goes away.
+ * Accepts connections, peeks at their first bytes and hands them over. Waiting connections are
+ * watched edge-triggered and have a deadline, so that a client that sends half a request line and
+ * stops costs no processor time.
  */
 #include "server/net/listen.h"
 
@@ -28,14 +29,14 @@
 #include "server/net/reject.h"
 #include "server/schema/wire.h"
 
-#define MAX_WAITING 1024 /* connections that have not said yet what they want */
+#define MAX_WAITING 1024 /* connections whose request is not recognised yet */
 #define EXPIRE_MS   250
-#define NICENESS    -10 /* halts come in here: before all that is not real-time */
+#define NICENESS    -10 /* halts arrive here: before all threads that are not real-time */
 #define ID_LISTEN   (MAX_WAITING + 1)
 
 typedef struct waiting {
     int fd;                /* -1: free */
-    bool halted, repeated; /* the halt came with a key that was carried out before */
+    bool halted, repeated; /* a halt was carried out; its key had been carried out before */
     long deadline_ms;
     struct sockaddr_storage peer;
 } waiting;
@@ -56,20 +57,20 @@ struct gw_listener {
 
 typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_HALT, WISH_STATE, WISH_GONE } wish;
 
-/* Bytes of a request that were read without being taken. */
+/* The bytes of a request, read without taking them from the socket. */
 typedef struct peeked {
     char data[HEAD_BYTES + 1];
     size_t size;
     request_head head;
-    bool whole;   /* the head is, and reads as one */
-    bool halts;   /* it is that of a halt, whose sender may ask for it */
-    size_t taken; /* head and body of a halt */
-    bool ignored; /* the body says something that a halt does not heed */
+    bool whole;   /* the head is whole and well-formed */
+    bool halts;   /* it is the head of a halt whose sender may halt */
+    size_t taken; /* bytes of a halt's head and body */
+    bool ignored; /* the body has members, which a halt ignores */
 } peeked;
 
-/* A halt whose sender may ask for it is carried out by the listener once its head is there,
- * whatever its body says, and whether that comes or not. One that is to be refused goes to HTTP;
- * so does one whose body is long, for its answer. */
+/* A halt from a permitted sender is carried out as soon as its head is there, whatever its body is
+ * and whether or not the body arrives. A halt that is to be refused, or whose body is long, is
+ * answered by HTTP. */
 static wish halt_wish(const gw_guard *guard, peeked *p)
 {
     const request_head *head = &p->head;
@@ -135,8 +136,8 @@ static bool lists_word(const char *value, const char *word)
     return false;
 }
 
-/* The Sec-WebSocket-Accept of a Sec-WebSocket-Key, RFC 6455, 4.2.2; false where it is none: sixteen
- * bytes in base64. */
+/* The Sec-WebSocket-Accept of a Sec-WebSocket-Key (RFC 6455, 4.2.2); false where the key is not
+ * sixteen bytes in base64. */
 static bool accept_of(const char *key, char accept[WS_ACCEPT])
 {
     static const char letters[] =
@@ -147,7 +148,7 @@ static bool accept_of(const char *key, char accept[WS_ACCEPT])
         return false;
     int size = snprintf(joined, sizeof joined, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
     lws_SHA1((const unsigned char *)joined, (size_t)size, digest);
-    char text[WS_ACCEPT + 4]; /* the encoder asks for more room than it takes */
+    char text[WS_ACCEPT + 4]; /* the encoder asks for more room than it uses */
     if (lws_b64_encode_string((const char *)digest, sizeof digest, text, sizeof text) !=
         WS_ACCEPT - 1)
         return false;
@@ -155,8 +156,8 @@ static bool accept_of(const char *key, char accept[WS_ACCEPT])
     return true;
 }
 
-/* A handshake is read and taken here, whole: only WebSocket comes through, and only from who may.
- */
+/* Reads a handshake whole and takes it from the socket; refuses what is not WebSocket or not
+ * permitted. */
 static void admit_stream(gw_listener *listener, int fd, peeked *p)
 {
     const request_head *head = &p->head;
@@ -189,7 +190,7 @@ static void admit_stream(gw_listener *listener, int fd, peeked *p)
     }
 }
 
-/* Once for a connection; its body may be still to come. */
+/* Carries out a halt, once for each connection; its body may be still to come. */
 static void carry_out_halt(const gw_listener *listener, waiting *entry, const peeked *p)
 {
     char by[PEER_NAME];
@@ -201,7 +202,7 @@ static void carry_out_halt(const gw_listener *listener, waiting *entry, const pe
         !app_halt_latch(listener->def.app, head_find(&p->head, "Idempotency-Key"), by);
 }
 
-/* Takes the request of a halt from the socket; the answer comes from a thread of its own. */
+/* Takes the request of a halt from the socket; gw-halt answers it. */
 static void answer_halt(gw_listener *listener, int fd, peeked *p, bool repeated)
 {
     char name[HEAD_REQUEST_ID + 1];
@@ -240,7 +241,7 @@ static void dispatch_waiting(gw_listener *listener, waiting *entry)
 
 /* ---- accepting ----------------------------------------------------------------------------- */
 
-/* The connection that has said nothing for longest, NULL where none waits. */
+/* The connection that has waited longest, NULL where none waits. */
 static waiting *oldest_waiting(gw_listener *listener)
 {
     waiting *oldest = NULL;
@@ -252,7 +253,7 @@ static waiting *oldest_waiting(gw_listener *listener)
     return oldest;
 }
 
-/* If none rests, the oldest is closed. */
+/* A free entry; where there is none, the connection that has waited longest is closed. */
 static waiting *free_place(gw_listener *listener)
 {
     for (int i = 0; i < MAX_WAITING; i++)
@@ -263,7 +264,8 @@ static waiting *free_place(gw_listener *listener)
     return oldest;
 }
 
-/* The process has as many files open as it may: who says nothing goes, so that a halt comes in. */
+/* The process has no file descriptor left: closes a waiting or an idle connection, so that a halt
+ * can be accepted. */
 static void free_file(gw_listener *listener)
 {
     waiting *oldest = oldest_waiting(listener);

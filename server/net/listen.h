@@ -1,7 +1,7 @@
 /*
  * The one listening socket. The first bytes of every connection are peeked: a halt sets the latch
- * here and now, a handshake of the stream that passes the guard goes to the stream, everything else
- * to HTTP. A thread of its own.
+ * at once, a handshake that passes the guard goes to the stream, everything else to HTTP. Runs on a
+ * thread of its own.
  */
 #ifndef GW_SERVER_NET_LISTEN_H
 #define GW_SERVER_NET_LISTEN_H
@@ -12,7 +12,7 @@
 typedef struct gw_listener gw_listener;
 
 /* Binds ADDR:PORT ("127.0.0.1:8080", "[::1]:0"); NULL with GW_BAD_INPUT where that is not an
- * address, GW_FAILED where it cannot be had (taken). */
+ * address, with GW_FAILED where it cannot be bound. */
 gw_listener *listener_bind(const char *address, gw_error *error);
 
 bool listener_is_loopback(const gw_listener *listener);
@@ -20,7 +20,7 @@ int listener_port(const gw_listener *listener);
 /* The address as it is written in a URL, without the port. */
 const char *listener_host(const gw_listener *listener);
 
-/* Whom connections are handed over to. */
+/* The components that take over connections. */
 typedef struct listener_def {
     gw_app *app;
     const gw_guard *guard;
@@ -31,7 +31,7 @@ typedef struct listener_def {
 /* Starts to accept. */
 bool listener_start(gw_listener *listener, const listener_def *def, gw_error *error);
 
-/* Stops accepting and closes; the connections that were handed over live on. NULL is fine. */
+/* Stops accepting and closes; connections that were handed over stay open. NULL has no effect. */
 void listener_destroy(gw_listener *listener);
 
 #endif

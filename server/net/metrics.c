@@ -1,5 +1,5 @@
 /*
- * The loop's and the server's figures.
+ * Figures of the loop and the server as Prometheus text.
  */
 #include "server/net/metrics.h"
 
@@ -11,7 +11,7 @@ typedef struct metric {
     double value;
 } metric;
 
-/* Of each stage of a tick: what it takes, and how many overruns were its. */
+/* Writes, for each stage of a tick, its durations and the number of overruns that it caused. */
 static void put_stages(const gw_tick_figures *ticks, text_builder *out)
 {
     text_put_format(out, "# HELP guideway_stage_seconds What a stage of a tick takes\n"

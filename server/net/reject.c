@@ -1,5 +1,5 @@
 /*
- * The answer is put together on the stack, so that it needs nothing that may be short.
+ * The answer is written on the stack and needs no memory.
  */
 #include "server/net/reject.h"
 
@@ -31,7 +31,8 @@ size_t reject_text(int status, const char *id, const char *fields, const char *d
     return (size_t)size;
 }
 
-/* Bytes unread at close would be answered with a reset that discards the reply. */
+/* Reads what the client has sent before closing: unread bytes would cause a reset, which discards
+ * the reply. */
 void reject_send(int fd, const char *text, size_t size)
 {
     assert(fd >= 0 && text);

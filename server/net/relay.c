@@ -1,7 +1,7 @@
 /*
- * One thread, level-triggered. A connection holds what was read of a head or a line that is not
- * whole yet, and an answer's bytes that its client has not taken: the library is not read, and so
- * stops writing, until they are.
+ * One thread, level-triggered. A connection stores the bytes of an incomplete head or line, and the
+ * bytes of an answer that its client has not taken; while there are any, libmicrohttpd's end is not
+ * read, so that it stops writing.
  */
 #include "server/net/relay.h"
 
@@ -21,34 +21,33 @@
 #include "server/net/framing.h"
 #include "server/net/reject.h"
 
-#define PLACES      (2 * GW_MAX_HTTP) /* the library's, and those it is through with */
-#define OUT_BYTES   (16 * 1024)       /* of an answer at once */
+#define PLACES      (2 * GW_MAX_HTTP) /* libmicrohttpd's, and those that it closed */
+#define OUT_BYTES   (16 * 1024)       /* of an answer, read at once */
 #define PAIR_BYTES  (64 * 1024)       /* that wait in a pair of sockets */
-#define LINGER_MS   20000             /* to take the rest of the last answer */
+#define LINGER_MS   20000             /* for the client to read the rest of the last answer */
 #define EXPIRE_MS   500
-#define ROUNDS      16 /* of reading from one connection before the others' turn */
-#define SIDE_OUTER  1  /* of an event's number: this end of the pair, else the client */
+#define ROUNDS      16 /* reads from one connection before the others are served */
+#define SIDE_OUTER  1  /* bit of an event's number: the relay's end of the pair, else the client */
 #define NOT_WATCHED UINT32_MAX
 
 typedef struct gw_passage {
-    int client,
-        outer; /* the client's socket, this end of the pair: -1 once the library's is shut */
-    int inner; /* relay's lock: the library's end while it has it, else -1 */
+    int client, outer; /* client's socket; relay's end of the pair, -1: the other is closed */
+    int inner;         /* relay's lock: libmicrohttpd's end while it is open, else -1 */
     int place;
     gw_relay *relay;
-    atomic_ullong answered; /* requests */
-    atomic_ullong halted;   /* number of the last one that halted when it arrived */
-    atomic_bool repeated;   /* that one was carried out before */
+    atomic_ullong answered; /* number of requests */
+    atomic_ullong halted;   /* number of the last request that halted when it arrived */
+    atomic_bool repeated;   /* that halt had been carried out before */
     request_framing framing;
-    size_t in_size, pass; /* bytes read, of which the first so many go to the library */
+    size_t in_size, pass; /* bytes read, of which the first `pass` go to libmicrohttpd */
     size_t out_size, out_sent;
-    bool heard;    /* no more comes from the client, or is of use */
-    bool shut;     /* nor goes to the library */
-    bool deaf;     /* the library takes no more */
+    bool heard;    /* the client sends no more, or its bytes are ignored */
+    bool shut;     /* nothing more is sent to libmicrohttpd */
+    bool deaf;     /* libmicrohttpd accepts no more bytes */
     bool last;     /* the refusal is written */
-    bool over;     /* all is sent; the client's end is awaited */
+    bool over;     /* all is sent; the client is to close */
     bool ended;    /* to be freed */
-    long until_ms; /* 0: as long as it takes */
+    long until_ms; /* deadline, CLOCK_MONOTONIC; 0: none */
     uint32_t client_events, outer_events;
     struct gw_passage *next_ended;
     char in[HEAD_BYTES], out[OUT_BYTES];
@@ -57,14 +56,14 @@ typedef struct gw_passage {
 struct gw_relay {
     relay_def def;
     event_loop loop;
-    pthread_mutex_t lock; /* of the table, and of numbers in it */
+    pthread_mutex_t lock; /* protects the table and the sockets' numbers in it */
     gw_passage *places[PLACES];
-    gw_passage *ended; /* of the thread: events may still name them */
+    gw_passage *ended; /* used by the thread: pending events may still name them */
 };
 
 /* ---- towards the library ------------------------------------------------------------------- */
 
-/* A head has come whole. A halt waits neither for its body nor for the requests before it. */
+/* A whole head has arrived: a halt is carried out before its body and before earlier requests. */
 static void carry_out_halt(gw_passage *p, const char *data, size_t size)
 {
     static const char begin[] = "POST " RELAY_HALT " ";
@@ -83,7 +82,7 @@ static void carry_out_halt(gw_passage *p, const char *data, size_t size)
     atomic_store(&p->halted, p->framing.requests);
 }
 
-/* Marks what may pass, leaves out what means nothing; what is refused is dropped. */
+/* Marks the bytes that may pass and removes those that are left out or refused. */
 static void check_requests(gw_passage *p)
 {
     for (;;) {
@@ -101,8 +100,9 @@ static void check_requests(gw_passage *p)
         p->in_size = p->pass;
 }
 
-/* Nothing follows what the library has. It drops what it is at where it finds that out too early:
- * it is passed on once every request that is whole is being answered. */
+/* True where nothing more will be sent to libmicrohttpd. On an end of input it drops a request that
+ * it has not begun to answer, so the end is passed on only once every whole request is being
+ * answered. */
 static bool is_last(const gw_passage *p)
 {
     const request_framing *f = &p->framing;
@@ -112,7 +112,7 @@ static bool is_last(const gw_passage *p)
            (p->deaf || atomic_load(&p->answered) + within >= f->requests);
 }
 
-/* Sends what may pass; the end of it where nothing follows. */
+/* Sends the bytes that may pass, and the end of input where nothing more follows. */
 static void send_in(gw_passage *p)
 {
     while (p->pass > 0 && !p->deaf) {
@@ -135,7 +135,7 @@ static void send_in(gw_passage *p)
     }
 }
 
-/* False: the client is gone. */
+/* Reads from the client. False: the connection is gone. */
 static bool read_client(gw_passage *p)
 {
     char dropped[HEAD_BYTES];
@@ -169,7 +169,7 @@ static void watch_socket(gw_relay *relay, gw_passage *p, bool outer, uint32_t ev
     int how = events == NOT_WATCHED ? EPOLL_CTL_DEL
               : *now == NOT_WATCHED ? EPOLL_CTL_ADD
                                     : EPOLL_CTL_MOD;
-    *now = events; /* before the thread may come by it */
+    *now = events; /* stored before the thread can handle the socket */
     event_loop_watch(&relay->loop, how, fd, (uint32_t)(2 * p->place + outer), events);
 }
 
@@ -187,8 +187,8 @@ static void leave_library(gw_relay *relay, gw_passage *p)
         p->until_ms = clock_ms() + LINGER_MS;
 }
 
-/* The library is through. Where it has not answered a request: why it could not have, or that it
- * did not. */
+/* libmicrohttpd has closed its end: writes the refusal of the request that it has not answered, or
+ * that it did not answer it. */
 static void write_last(gw_passage *p)
 {
     const request_framing *f = &p->framing;
@@ -202,7 +202,7 @@ static void write_last(gw_passage *p)
                              : reject_text(503, NULL, "Retry-After: 1\r\n", "too busy now", p->out);
 }
 
-/* False: the client is gone. */
+/* Writes to the client. False: the connection is gone. */
 static bool write_client(gw_relay *relay, gw_passage *p)
 {
     while (!p->over) {
@@ -221,7 +221,7 @@ static bool write_client(gw_relay *relay, gw_passage *p)
         if (p->outer < 0 && !p->last)
             write_last(p);
         else if (p->outer < 0) {
-            /* what is unread at close would be answered with a reset that eats the answer */
+            /* closing with unread bytes would cause a reset, which discards the answer */
             shutdown(p->client, SHUT_WR);
             p->over = true;
         } else {
@@ -250,7 +250,7 @@ static void end_passage(gw_relay *relay, gw_passage *p)
     relay->ended = p;
 }
 
-/* Watches what can go on. */
+/* Watches the sockets on which something can be done. */
 static void watch_both(gw_relay *relay, gw_passage *p)
 {
     bool drops = p->deaf || p->over || p->framing.phase == FRAMING_REFUSED;
@@ -280,7 +280,7 @@ static void attend_passage(void *context, uint32_t id, uint32_t events)
         end_passage(relay, p);
         return;
     }
-    /* an end that waits for the client is signalled again and again */
+    /* while the client reads slowly, a closed end would be reported again and again */
     if (outer && events & EPOLLHUP && p->out_sent < p->out_size) {
         watch_socket(relay, p, true, NOT_WATCHED);
         p->until_ms = clock_ms() + LINGER_MS;
@@ -291,7 +291,7 @@ static void attend_passage(void *context, uint32_t id, uint32_t events)
         end_passage(relay, p);
         return;
     }
-    send_in(p); /* an answer may have been the last one before the end */
+    send_in(p); /* after an answer the end of input may be due */
     watch_both(relay, p);
 }
 
@@ -321,7 +321,7 @@ static void expire_passages(void *context)
 
 /* ---- coming in ----------------------------------------------------------------------------- */
 
-/* Under the lock: the index of the connection with that number, or for -1 of a free place. */
+/* The index of the connection with that socket, or, for -1, of a free one. Under the lock. */
 static int find_passage(const gw_relay *relay, int inner)
 {
     for (int i = 0; i < PLACES; i++)
@@ -350,7 +350,7 @@ gw_passage *relay_pair(gw_relay *relay, int client, int *inner)
     p->client_events = p->outer_events = NOT_WATCHED;
     pthread_mutex_lock(&relay->lock);
     int before =
-        find_passage(relay, ends[1]); /* closed by the library, which this thread has yet to see */
+        find_passage(relay, ends[1]); /* closed by libmicrohttpd, not yet noticed by this thread */
     if (before >= 0)
         relay->places[before]->inner = -1;
     p->inner = ends[1];
@@ -370,7 +370,7 @@ void relay_open(gw_relay *relay, gw_passage *p)
 {
     assert(relay && p);
     watch_socket(relay, p, true, EPOLLIN);
-    watch_socket(relay, p, false, EPOLLIN); /* from here on it is the thread's */
+    watch_socket(relay, p, false, EPOLLIN); /* from here on the relay's thread owns it */
 }
 
 void relay_cancel(gw_relay *relay, gw_passage *p)

@@ -1,10 +1,10 @@
 /*
- * A filtering relay between the sockets of clients and libmicrohttpd, which answers what it cannot
- * read with a page of its own and has no hook before it does: the bytes of every connection pass
- * through here, and only whole, well-formed requests reach the library (server/net/framing.h). What
- * is refused is answered with a problem once the requests before it are, and ends the connection;
- * so is a request that the library hangs up on. The library has one end of a pair of sockets for
- * each connection; a thread passes the bytes on.
+ * A filtering relay between the sockets of clients and libmicrohttpd. libmicrohttpd answers what it
+ * cannot read with a page of its own, and has no hook before that; so all bytes pass through here,
+ * and only whole, well-formed requests reach it (server/net/framing.h). A refused request is
+ * answered with a problem after the requests before it, and ends the connection; so is a request on
+ * which libmicrohttpd closes without an answer. libmicrohttpd has one end of a pair of sockets for
+ * each connection; one thread passes the bytes on.
  */
 #ifndef GW_SERVER_NET_RELAY_H
 #define GW_SERVER_NET_RELAY_H
@@ -15,14 +15,14 @@
 typedef struct gw_relay gw_relay;
 typedef struct gw_passage gw_passage; /* of one connection */
 
-/* What became of a request of a halt when it came. */
+/* The result of a request to halt. */
 typedef enum relay_halt {
-    RELAY_HALT_REFUSED, /* or it is none */
+    RELAY_HALT_REFUSED, /* or it is not a request to halt */
     RELAY_HALT_MADE,
-    RELAY_HALT_REPEATED /* of a key that was carried out before: not carried out again */
+    RELAY_HALT_REPEATED /* its key was carried out before: not carried out again */
 } relay_halt;
 
-/* `halt` is called when the head of a POST to RELAY_HALT has come, on the relay's thread, before
+/* `halt` is called when the head of a POST to RELAY_HALT has arrived, on the relay's thread, before
  * any byte of it is passed on. */
 #define RELAY_HALT "/api/v1/simulation/halt"
 typedef struct relay_def {
@@ -32,22 +32,22 @@ typedef struct relay_def {
 
 gw_relay *relay_create(const relay_def *def, gw_error *error);
 
-/* Passes on what the library has written so far, and closes all. After the library's end. */
+/* Passes on the bytes that libmicrohttpd has written, and closes everything. To be called after
+ * libmicrohttpd has ended. */
 void relay_destroy(gw_relay *relay); /* NULL is fine */
 
-/* A pair of sockets for a client; `inner` is the library's end. NULL where files, places or memory
- * are short. The client's socket stays the caller's until relay_open(), from which on it is read,
- * or where it is cancelled: that closes this end of the pair alone. Any thread. */
+/* Creates a pair of sockets for a client; `inner` is libmicrohttpd's end. NULL where files, places
+ * or memory are short. relay_open() then starts to read the client's socket and takes it over;
+ * relay_cancel() closes the relay's end of the pair only. Any thread. */
 gw_passage *relay_pair(gw_relay *relay, int client, int *inner);
 void relay_open(gw_relay *relay, gw_passage *passage);
 void relay_cancel(gw_relay *relay, gw_passage *passage);
 
-/* The library is about to answer a request of the connection that has that end: whatever else is
- * wrong with it, there is no second answer. Any thread. */
+/* Tells the relay that libmicrohttpd is about to answer a request of that connection, so that the
+ * relay writes no second answer. Any thread. */
 void relay_answers(gw_relay *relay, int inner);
 
-/* Whether the request of that connection that is to be answered next, or one behind it, halted when
- * it arrived. Any thread. */
+/* The result of the halt among the connection's unanswered requests, as it arrived. Any thread. */
 relay_halt relay_halted(gw_relay *relay, int inner);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The head of a request, by RFC 9112: one line end, no folded lines, names that are tokens.
+ * The head of a request by RFC 9112, strictly: one form of line end, no folded lines, names that
+ * are tokens.
  */
 #include "server/net/request_head.h"
 
@@ -31,7 +32,7 @@ static head_status parse_request_line(char *line, request_head *head)
     return HEAD_WHOLE;
 }
 
-/* "Name: value", spaces around the value alone. */
+/* "Name: value"; spaces are allowed around the value only. */
 static head_status parse_field(char *line, request_head *head)
 {
     size_t name = strspn(line, TOKEN);
@@ -50,8 +51,8 @@ static head_status parse_field(char *line, request_head *head)
     return HEAD_WHOLE;
 }
 
-/* No head begins like this, whatever follows: a line that ends without a carriage return, or a
- * byte that no text has, as a handshake of TLS does. */
+/* True where these bytes cannot begin a head: a line ends without a carriage return, or a byte does
+ * not occur in text, as in a handshake of TLS. */
 static bool cannot_become_head(const char *data, size_t size)
 {
     for (size_t i = 0; i < size; i++)

@@ -1,7 +1,7 @@
 /*
- * Every request is peeked and read strictly before it is taken. One that is the same, byte for
- * byte, as the one before it on its connection is not read again: it was fine then. Answers are
- * short beside a socket's buffer; who does not take one is cut.
+ * Every request is peeked and read strictly before it is taken. A request that equals the one
+ * before on its connection byte for byte was checked then and is not read again. Answers are small
+ * compared to a socket's buffer; a connection that does not take one is closed.
  */
 #include "server/net/state_reply.h"
 
@@ -23,19 +23,19 @@
 #include "server/net/request_head.h"
 #include "server/net/reject.h"
 
-#define PLACES     256   /* connections; more are HTTP's */
+#define PLACES     256   /* connections; further ones go to HTTP */
 #define KEPT_MS    60000 /* between requests */
 #define EXPIRE_MS  500
-#define KNOWN      1024 /* bytes of a request that is compared with the next one */
+#define KNOWN      1024 /* bytes of a request that are compared with the next one */
 #define HEAD_ROOM  640
 #define DATE_BYTES 40
 
 typedef struct place {
     int fd; /* -1: free */
     long deadline_ms;
-    size_t known_size; /* 0: no request was answered yet */
+    size_t known_size; /* 0: no request was answered */
     char known[KNOWN];
-    char id[HEAD_REQUEST_ID + 1]; /* that its client gave it; empty: none */
+    char id[HEAD_REQUEST_ID + 1]; /* stated by its client; empty: none */
 } place;
 
 struct gw_state_replies {
@@ -43,13 +43,13 @@ struct gw_state_replies {
     event_loop loop;
     time_t date_s; /* of `date` */
     char date[DATE_BYTES];
-    pthread_mutex_t lock; /* of which places are free, and of their deadlines */
+    pthread_mutex_t lock; /* protects which places are free, and their deadlines */
     place places[PLACES];
 };
 
 /* ---- places -------------------------------------------------------------------------------- */
 
-/* Gives the place back; the socket is the caller's. */
+/* Frees the place; the socket is then the caller's. */
 static int leave_place(gw_state_replies *replies, place *p)
 {
     int fd = p->fd;
@@ -111,8 +111,7 @@ static bool is_fine(const gw_guard *guard, const request_head *head)
            guard_roles(guard, guard_bearer(head_find(head, "Authorization")));
 }
 
-/* Finds out about the next request; where it asks for the state its bytes are taken from the
- * socket. */
+/* Examines the next request; one for the state is taken from the socket. */
 static finding find_request(const gw_state_replies *replies, place *p)
 {
     char data[HEAD_BYTES + 1], copy[KNOWN];
@@ -144,7 +143,7 @@ static finding find_request(const gw_state_replies *replies, place *p)
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
-/* RFC 9110, 5.6.7, whatever the locale is. */
+/* The date by RFC 9110, 5.6.7, independent of the locale. */
 static const char *date_of(gw_state_replies *replies)
 {
     static const char days[] = "SunMonTueWedThuFriSat";
@@ -160,7 +159,7 @@ static const char *date_of(gw_state_replies *replies)
     return replies->date;
 }
 
-/* False: the connection is to end. */
+/* Sends the state. False: the connection is to be closed. */
 static bool answer_state(gw_state_replies *replies, const place *p)
 {
     char head[HEAD_ROOM], made[HEAD_REQUEST_ID + 1];
@@ -200,7 +199,7 @@ static void serve_place(void *context, uint32_t id, uint32_t events)
             close(leave_place(replies, p));
         return;
     case ASKS_ELSE:
-    case NOT_WHOLE: /* HTTP waits for the rest, and answers whatever it is */
+    case NOT_WHOLE: /* HTTP waits for the rest and answers */
         hand_over(replies, p);
         return;
     case GONE:

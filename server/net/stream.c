@@ -1,9 +1,9 @@
 /*
- * The stream: libwebsockets on a thread of its own, with sockets that the listener accepted, and
- * what a client is sent. A client has no queue but for direct answers: it has cursors, into the
- * documents, the events and the samples, and when its socket takes more it gets what is next and
- * newest: the document, then answers, every event, the state, samples, the newest poses. Another
- * thread may only call stream_adopt(), stream_wake() and stream_count().
+ * The stream: libwebsockets on a thread of its own, with sockets that the listener accepted. A
+ * client has no queue except for direct answers: it has cursors into the documents, the events and
+ * the samples. When its socket accepts more, it gets the next of: answers, the document, every
+ * event, the state, samples, wrenches, the newest poses. Other threads may only call
+ * stream_adopt(), stream_wake() and stream_count().
  */
 #include "server/net/stream.h"
 
@@ -22,7 +22,7 @@
 
 _Static_assert(TEXT_ROOM >= LWS_PRE, "room for a frame's header before a text");
 
-#define SENT_UNREAD_BYTES 2048 /* TCP_NOTSENT_LOWAT: more in the kernel are frames out of date */
+#define SENT_UNREAD_BYTES 2048 /* TCP_NOTSENT_LOWAT: limits outdated frames in the kernel */
 
 uint64_t stream_now_us(void)
 {
@@ -44,7 +44,7 @@ static char *put_bytes(char *at, const void *value, size_t size)
     return at + size;
 }
 
-/* `client`: who it is sent to, NULL where it is for all. */
+/* `client`: whose name is added, NULL for a text that all clients get. */
 static gw_text *scene_text(const char *op, const stream_client *client,
                            const app_document *document, const gw_snapshot *snapshot)
 {
@@ -131,8 +131,8 @@ static gw_text *columns_text(int columns)
     return wire_text(wire_subscribed(WIRE_SAMPLES, wire_sample_names(columns)));
 }
 
-/* Room for rows of so many columns; those before are gone. False where memory is short: the rows
- * that there are stay, and no new ones come. */
+/* Makes room for rows of `columns` columns and drops the rows before. False when memory is short:
+ * the rows stay, and none are added. */
 static bool fit_columns(gw_stream *stream, int columns)
 {
     if (stream->columns == columns)
@@ -196,7 +196,8 @@ static gw_text *sample_frame(const gw_stream *stream, stream_client *client)
 
 /* ---- sending ------------------------------------------------------------------------------- */
 
-/* One message or frame, its head in the room before it; true when the connection lives on. */
+/* Sends one message or frame, whose head is written into the room before it. False: the connection
+ * ends. */
 static bool write_text(stream_client *client, gw_text *text, ws_opcode kind)
 {
     unsigned char head[WS_HEAD];
@@ -206,7 +207,7 @@ static bool write_text(stream_client *client, gw_text *text, ws_opcode kind)
     return lws_write(client->wsi, start, size + text->size, LWS_WRITE_RAW) >= 0;
 }
 
-/* A control frame: `size` bytes, WS_CONTROL at most. */
+/* Sends a control frame of `size` bytes, WS_CONTROL at most. */
 static bool write_control(stream_client *client, ws_opcode kind, const void *data, size_t size)
 {
     unsigned char frame[LWS_PRE + WS_HEAD + WS_CONTROL], *at = frame + LWS_PRE;
@@ -215,7 +216,7 @@ static bool write_control(stream_client *client, ws_opcode kind, const void *dat
     return lws_write(client->wsi, at, head + size, LWS_WRITE_RAW) >= 0;
 }
 
-/* The answer to its handshake. */
+/* Sends the answer to the client's handshake. */
 static bool write_accept(stream_client *client)
 {
     char room[LWS_PRE + 256], *answer = room + LWS_PRE;
@@ -327,7 +328,7 @@ static bool has_event(gw_stream *stream, const stream_client *client)
     return client->event_next <= app_log_last(stream->app);
 }
 
-/* The newest document's versions, and since when the stream knows of it. */
+/* The newest document's versions, and the time since which the stream knows it (us). */
 typedef struct versions {
     uint64_t version, shape, since_us;
 } versions;
@@ -344,9 +345,8 @@ static versions versions_now(gw_stream *stream)
     return now;
 }
 
-/* A document with another index is sent at once. One with the same index lets the event go first
- * that says it is in effect, and comes some twenty times a second where edits follow one another.
- */
+/* A document with another index is sent at once. One with the same index waits for the event that
+ * it is in effect, and is sent at most once in STREAM_SCENE_US. */
 static bool scene_due(const stream_client *client, versions newest)
 {
     uint64_t now_us = stream_now_us();
@@ -355,7 +355,7 @@ static bool scene_due(const stream_client *client, versions newest)
             now_us >= newest.since_us + STREAM_EVENT_US);
 }
 
-/* Sends what is most due, one thing at a time. False: the connection ends. */
+/* Sends the most urgent item that is due. False: the connection ends. */
 static bool send_next(gw_stream *stream, stream_client *client)
 {
     if (!client->greeted)
@@ -416,7 +416,7 @@ static const char *reason_of(stream_close close)
     return "";
 }
 
-/* The client's own close back, which ends the connection, or one of the server's, which the client
+/* Sends back the client's close, which ends the connection, or sends the server's, which the client
  * answers. */
 static bool write_close(stream_client *client)
 {
@@ -430,7 +430,7 @@ static bool write_close(stream_client *client)
     return write_control(client, WS_CLOSE, payload, code ? 2 + strlen(reason) : 0) && !client->left;
 }
 
-/* One thing at a time. False: the connection ends. */
+/* Sends one item. False: the connection ends. */
 static bool write_next(gw_stream *stream, stream_client *client)
 {
     if (client->closed)
@@ -463,7 +463,7 @@ static int on_writable(gw_stream *stream, stream_client *client)
 
 /* ---- the timer ----------------------------------------------------------------------------- */
 
-/* The message `state`, ten times a second and whenever something happened. */
+/* Writes the message `state`, every STREAM_STATE_US and at every event. */
 static void refresh_state(gw_stream *stream, uint64_t now)
 {
     app_document *document;
@@ -483,7 +483,7 @@ static void refresh_state(gw_stream *stream, uint64_t now)
     app_document_put(document);
 }
 
-/* True while the client waits for a frame. */
+/* True while a frame of this pace is due. */
 static bool frame_wanted(const stream_client *client, stream_pace *pace, uint64_t now)
 {
     if (!pace->wanted || !client->greeted || now < pace->next_us)
@@ -518,8 +518,8 @@ static void refresh_frames(gw_stream *stream, uint64_t now)
     app_document_put(document);
 }
 
-/* A connection that has said nothing is asked whether it is there; one that does not answer, or not
- * a close with its own, is cut. */
+/* Sends a ping on a silent connection; cuts one that does not answer, or that does not answer a
+ * close. */
 static void watch_client(stream_client *client, uint64_t now)
 {
     bool gone = now > client->heard_us + 2 * STREAM_SILENT_US;
@@ -533,7 +533,7 @@ static void watch_client(stream_client *client, uint64_t now)
     }
 }
 
-/* Has clients written to that something is due for. */
+/* Schedules a write for every client for which something is due. */
 static void ask_to_write(gw_stream *stream)
 {
     versions newest = versions_now(stream);
@@ -542,8 +542,8 @@ static void ask_to_write(gw_stream *stream)
             lws_callback_on_writable(each->wsi);
 }
 
-/* New events go out before memory is freed and texts are written anew: all that is left to the next
- * pass, which follows at once, and is not put off again. */
+/* New events are sent before memory is freed and texts are written: the rest is left to the next
+ * pass, which follows at once and is not put off again. */
 static void serve_clients(gw_stream *stream)
 {
     uint64_t now = stream_now_us();
@@ -630,7 +630,7 @@ static void close_client(stream_client *client, stream_close close)
     lws_callback_on_writable(client->wsi);
 }
 
-/* False: the connection ends. */
+/* Handles one piece of a frame. False: the connection ends. */
 static bool take_piece(gw_stream *stream, stream_client *client, const ws_piece *piece)
 {
     switch (piece->found) {
@@ -640,7 +640,7 @@ static bool take_piece(gw_stream *stream, stream_client *client, const ws_piece 
     case WS_PART:
         take_part(stream, client, piece->data, piece->size, piece->last);
         return true;
-    case WS_PINGED: /* the newest is answered: RFC 6455, 5.5.3 */
+    case WS_PINGED: /* the newest one is answered: RFC 6455, 5.5.3 */
         memcpy(client->pong, piece->data, piece->size);
         client->pong_size = piece->size;
         client->pong_due = true;
@@ -658,8 +658,8 @@ static bool take_piece(gw_stream *stream, stream_client *client, const ws_piece 
     return true;
 }
 
-/* Messages on a connection that is being closed are ignored, but for its close; where its frames
- * cannot be told apart any more, anything ends it. */
+/* While a connection is being closed only the client's close is heeded; after an error of framing,
+ * any bytes end the connection. */
 static int receive_bytes(gw_stream *stream, stream_client *client, unsigned char *data, size_t size)
 {
     size_t taken;
@@ -686,8 +686,8 @@ static int receive_bytes(gw_stream *stream, stream_client *client, unsigned char
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *data,
                     size_t size);
 
-/* Sockets as they are: handshakes were read by the listener, frames are read here. So nothing of
- * the library's own parsers is reached. */
+/* Raw sockets: handshakes are read by the listener and frames here, so that no parser of
+ * libwebsockets is reached. */
 static const struct lws_protocols protocols[] = {
     {.name = "guideway.v1",
      .callback = on_event,
@@ -769,7 +769,8 @@ int stream_count(gw_stream *stream)
 
 static void on_timer(lws_sorted_usec_list_t *timer);
 
-/* Serves, and again after a tick; sooner while the event of a new document is on its way. */
+/* Serves the clients and sets the timer: to a tick, or less while the event of a new document is
+ * awaited. */
 static void serve_on(gw_stream *stream)
 {
     serve_clients(stream);
@@ -797,7 +798,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         leave_client(stream, client);
         return 0;
     case LWS_CALLBACK_WSI_DESTROY:
-        /* Of sockets alone: the context's own pipe has none while the thread runs. */
+        /* for sockets only: the context's own pipe is closed after the thread */
         if (!atomic_load(&stream->stopping))
             atomic_fetch_sub(&stream->open, 1);
         return 0;

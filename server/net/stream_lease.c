@@ -1,8 +1,9 @@
 /*
- * Who operates: one client at a time holds the lease of the latched devices. A drag or a push of
- * what such a device holds takes it and renews it, so does the message `lease`, which alone keeps
- * it while nothing moves. A client that goes while it holds the lease is the dead man; so is one
- * whose renewals stay out, which the loop finds by itself. On the stream's thread.
+ * The operator's lease: one client at a time may command force at latched devices. A drag or a push
+ * of a body that such a device moves takes the lease and renews it; so does the message `lease`,
+ * which alone keeps it while nothing is dragged. A client that disconnects while it holds the
+ * lease, or whose renewals stop (which the loop detects), causes a force-off with the cause
+ * `dead-man`. On the stream's thread.
  */
 #include <assert.h>
 #include <string.h>
@@ -19,7 +20,7 @@ bool stream_lease_guards(gw_stream *stream, const stream_grip *grip)
     return latched;
 }
 
-/* Drags and pushes of the operator at latched devices are forgotten: the loop has ended them. */
+/* Removes the operator's drags and pushes at latched devices, which the loop has ended. */
 static void forget_grips(gw_stream *stream)
 {
     for (int i = 0; i < STREAM_GRIPS; i++)

@@ -1,7 +1,8 @@
 /*
- * Messages of clients of the stream: subscriptions, and a person's hand: drags and pushes of tools
- * and free objects, who holds what, and what is let go when a client goes. Every message is checked
- * whole before it does anything; what is wrong is answered with an `error`. On the stream's thread.
+ * Messages of the stream's clients: subscriptions, drags and pushes of tools and free objects,
+ * which client holds what, and the end of its drags when a client disconnects. A message is checked
+ * whole before it has any effect; an invalid one is answered with an `error`. On the stream's
+ * thread.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "server/net/stream_private.h"
 #include "server/schema/wire.h"
 
-/* A client's message at work; what is wrong with it goes into `error`. */
+/* A client's message while it is handled; `error` says what is wrong with it. */
 typedef struct stream_request {
     gw_stream *stream;
     stream_client *client;
@@ -136,14 +137,14 @@ static bool on_auth(stream_request *now)
         stream_client_name(now->client, by);
         app_log(now->stream->app, "token", "warning", "A wrong token was refused: %s.", by);
     }
-    if (judged != GUARD_WELCOME) { /* what it holds goes while it has the roles of before */
+    if (judged != GUARD_WELCOME) { /* its drags end while it still has the former roles */
         stream_let_go(now->stream, now->client);
         now->client->roles = 0;
         now->client->close = STREAM_CLOSE_NO_TOKEN;
         lws_callback_on_writable(now->client->wsi);
         return true;
     }
-    if (!(roles & GUARD_OPERATE)) { /* while it has the roles of an earlier token, which did */
+    if (!(roles & GUARD_OPERATE)) { /* while it has its former roles, which allow it */
         stream_let_go(now->stream, now->client);
         stream_lease_give_back(now->stream, now->client);
     }
@@ -170,7 +171,7 @@ static gw_command command_of(const stream_request *now, gw_command_kind kind)
     return command;
 }
 
-/* Only what moves by itself can be taken without a tool. */
+/* Only a free object, or one in a system of bodies, can be dragged without a tool. */
 static bool can_be_taken(stream_request *now, const app_document *document, const char *id)
 {
     const gw_scene *scene = document->scene;
@@ -231,8 +232,8 @@ static bool held_by_other(stream_request *now, const gw_command *command, gw_com
     return true;
 }
 
-/* It may be taken, by this client: a drag that the loop knows nothing of (another scene was opened
- * meanwhile) holds nobody up. */
+/* True where this client may take the object or tool. A recorded drag that the loop does not know,
+ * since another scene was opened, does not count. */
 static bool may_take(stream_request *now, const gw_command *command, gw_command_kind kind)
 {
     app_document *document = app_document_get(now->stream->app);
@@ -255,7 +256,7 @@ static bool at_latched(stream_request *now, const gw_command *command)
     return latched;
 }
 
-/* Force at a latched device is commanded by its operator alone, whom this message keeps alive. */
+/* Only its operator commands force at a latched device; this message takes or renews the lease. */
 static bool send_operator_command(stream_request *now, const gw_command *command)
 {
     return !at_latched(now, command) ||
@@ -272,7 +273,7 @@ static bool on_drag(stream_request *now)
            send_hand(now, &command) && take_grip(now, &command);
 }
 
-/* A task has the tool: who drags nothing has nothing to let go of. */
+/* True while a task runs: a client without a drag then has nothing to release. */
 static bool task_runs(const stream_request *now)
 {
     char id[GW_MAX_ID + 1];
@@ -294,7 +295,7 @@ static bool on_release(stream_request *now)
     return send_hand(now, &command);
 }
 
-/* A push of nothing ends the one that there was; at a latched device that ends operating. */
+/* A push of zero ends the push, and at a latched device the lease that it held. */
 static bool end_push(stream_request *now, const gw_command *command)
 {
     stream_grip *g = grip_of(now->stream, command, GW_COMMAND_PUSH);
@@ -325,7 +326,7 @@ static bool on_lease(stream_request *now)
     return true;
 }
 
-/* The clutch of a latched device is its operator's, where there is one. */
+/* True unless another client operates the latched device of the clutch. */
 static bool may_clutch(stream_request *now, const gw_command *command)
 {
     return !at_latched(now, command) || stream_lease_open(now->stream, now->client, &now->error);
@@ -348,7 +349,7 @@ static bool on_halt(stream_request *now)
 
 /* ---- letting go ------------------------------------------------------------------------------ */
 
-/* A drag is released, a push becomes none. */
+/* Releases the drag, or sets the push to zero. */
 static void end_grip(gw_stream *stream, stream_grip *g)
 {
     gw_command command = {.kind = g->kind == GW_COMMAND_DRAG ? GW_COMMAND_RELEASE : GW_COMMAND_PUSH,

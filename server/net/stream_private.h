@@ -11,23 +11,23 @@
 
 #include "server/net/stream.h"
 
-#define STREAM_TICK_US  4000 /* of the timer: the fastest poses, and far below 50 ms for events */
+#define STREAM_TICK_US  4000 /* of the timer: bounds the rate of poses and the delay of events */
 #define STREAM_STATE_US 100000
 #define STREAM_SCENE_US 50000  /* between two documents of one index */
 #define STREAM_FRESH_US 1000   /* of the timer, while an event is awaited */
 #define STREAM_EVENT_US 10000  /* a document of the same index waits so long for its event */
-#define STREAM_PUSH_US  250000 /* a push that is not repeated ends */
+#define STREAM_PUSH_US  250000 /* a push ends that is not repeated within this */
 #define STREAM_AUTH_US  5000000
 #define STREAM_SILENT_US                                                                           \
-    30000000 /* who says nothing for so long is asked, and gone after twice that */
-#define STREAM_CLOSING_US 2000000 /* for a client's own close, once it was sent one */
+    30000000 /* a client silent for so long is sent a ping, and is cut after twice that */
+#define STREAM_CLOSING_US 2000000 /* for a client to answer a close */
 #define STREAM_MESSAGE    65536   /* bytes of one message from a client */
 #define STREAM_REPLIES    32      /* answers waiting for one client */
 #define STREAM_GRIPS      64      /* drags and pushes at once */
 #define STREAM_ROWS       4096    /* ticks of samples kept for slow readers; a power of two */
 #define STREAM_FRAME_ROWS 256     /* most ticks in one frame of samples */
-#define STREAM_RECORDS    8       /* taken out of the loop at once: each has room for a snapshot */
-#define STREAM_ADOPTED    GW_MAX_STREAMS /* sockets on their way to the thread */
+#define STREAM_RECORDS    8       /* read from the loop at once; each has room for a snapshot */
+#define STREAM_ADOPTED    GW_MAX_STREAMS /* sockets handed over to the thread */
 
 typedef enum stream_close {
     STREAM_CLOSE_NONE = 0,
@@ -39,7 +39,7 @@ typedef enum stream_close {
     STREAM_CLOSE_TOO_MANY = 4429
 } stream_close;
 
-/* Something of which a client gets the newest, so often. */
+/* A periodic item: whether the client wants it, and whether one is due. */
 typedef struct stream_pace {
     bool wanted, due;
     uint64_t period_us, next_us;
@@ -48,31 +48,31 @@ typedef struct stream_pace {
 typedef struct stream_client {
     struct stream_client *next;
     struct lws *wsi;
-    char accept[WS_ACCEPT]; /* of its handshake; empty once that is answered */
-    bool named;             /* it named the sub-protocol */
+    char accept[WS_ACCEPT]; /* answer to its handshake; empty once sent */
+    bool named;             /* its handshake named the sub-protocol */
     bool authorised, greeted;
     ws_reader reader;
     uint64_t heard_us;
-    bool asked; /* it was sent a ping since it was heard last */
+    bool asked; /* a ping was sent since its last bytes */
     bool ping_due, pong_due;
     unsigned char pong[WS_CONTROL];
     size_t pong_size;
-    bool left;           /* it sent a close, which is sent back */
+    bool left;           /* it sent a close, which is to be sent back */
     int left_with;       /* its code */
-    uint64_t closing_us; /* since when it is being closed, 0: it is not */
-    bool closed;         /* and was sent a close */
+    uint64_t closing_us; /* since when it is being closed (us), 0: it is not */
+    bool closed;         /* and a close was sent to it */
     unsigned roles;      /* of its token, guard_role */
     stream_close close;
     uint64_t auth_until_us;
-    uint64_t version_seen, shape_seen; /* of the document that it was sent */
-    uint64_t scene_next_us;            /* until then, one of the same index waits */
-    uint64_t event_next;               /* sequence number of the next event that it gets */
+    uint64_t version_seen, shape_seen; /* versions of the document that was sent to it */
+    uint64_t scene_next_us;            /* until then a document of the same index waits */
+    uint64_t event_next;               /* sequence number of the next event to send */
     bool state_due;
     stream_pace poses, wrenches;
-    uint64_t wrenches_sent; /* which of the wrenches' names it was sent; 0: none */
+    uint64_t wrenches_sent; /* version of the wrenches' names that it has; 0: none */
     bool samples;
-    uint64_t sample_next; /* row that it gets next */
-    int columns_sent;     /* names of so many columns were sent to it */
+    uint64_t sample_next; /* the next row to send */
+    int columns_sent;     /* it has the names of so many columns */
     char *message;        /* being received */
     size_t message_size;
     int reply_count;
@@ -81,10 +81,10 @@ typedef struct stream_client {
 
 /* A client's drag or push, of a tool or a free object. */
 typedef struct stream_grip {
-    stream_client *client; /* NULL: nobody */
+    stream_client *client; /* NULL: a free entry */
     gw_command_kind kind;  /* GW_COMMAND_DRAG or GW_COMMAND_PUSH */
     int tool;
-    char object[GW_MAX_LINK_NAME + 1]; /* or a link; empty: the tool */
+    char object[GW_MAX_LINK_NAME + 1]; /* an object or a link; empty: the tool */
     uint64_t until_us;                 /* of a push */
 } stream_grip;
 
@@ -105,11 +105,11 @@ struct gw_stream {
         bool named;
         char accept[WS_ACCEPT];
     } adopted[STREAM_ADOPTED]; /* lock */
-    atomic_int open;           /* sockets here, those on their way included */
+    atomic_int open;           /* sockets of this thread, those being handed over included */
 
     stream_client *clients;
-    uint64_t newest_version, newest_since_us; /* of the document, and since when it is known */
-    bool put_off;                             /* the pass before left all but events to this one */
+    uint64_t newest_version, newest_since_us; /* of the document; when first seen */
+    bool put_off;                             /* the pass before sent events only */
     gw_text *scene;                           /* message `scene` of scene_version */
     uint64_t scene_version;
     gw_text *state; /* newest message `state` */
@@ -117,18 +117,18 @@ struct gw_stream {
     gw_text *poses; /* newest frame of poses */
     uint64_t poses_shape;
     gw_text *wrenches, *wrench_names; /* newest frame, and the message with its columns' names */
-    uint64_t wrenches_version;        /* of the document that the names are of, */
-    uint64_t wrenches_named;          /* and of the one since when they are the same */
+    uint64_t wrenches_version;        /* of the document that the names belong to, */
+    uint64_t wrenches_named;          /* and of the first document with the same names */
 
     stream_grip grips[STREAM_GRIPS];
     stream_client *operator; /* holds the lease of latched devices; NULL: nobody */
-    bool operator_asked;     /* by the message, not by a drag or a push alone */
+    bool operator_asked;     /* by the message `lease`, not only by a drag or a push */
     char operator_name[PEER_NAME];
 
     int columns;
     int sample_clients;
-    uint64_t row_count; /* rows ever; row n is at n % STREAM_ROWS */
-    uint64_t row_first; /* rows before had other columns and are gone */
+    uint64_t row_count; /* number of rows so far; row n is at n % STREAM_ROWS */
+    uint64_t row_first; /* rows before this one had other columns and are dropped */
     double *rows;
     uint64_t *ticks;
     gw_snapshot *records; /* scratch */
@@ -136,45 +136,46 @@ struct gw_stream {
 
 uint64_t stream_now_us(void);
 
-/* Who the client is, for people. */
+/* Writes the client's name, for people. */
 void stream_client_name(const stream_client *client, char by[PEER_NAME]);
 
-/* The message `subscribed` of wrenches becomes that of the document. False: memory is short. */
+/* Writes the message `subscribed` of wrenches for the document. False when memory is short. */
 bool stream_name_wrenches(gw_stream *stream, const app_document *document);
 
-/* The frame becomes that of the snapshot. */
+/* Writes the frame of wrenches of the snapshot. */
 void stream_refresh_wrenches(gw_stream *stream, const app_document *document,
                              const gw_snapshot *snapshot);
 
 /* Handles one message of a client. */
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);
 
-/* The client goes: what it held is let go. */
+/* Ends all drags and pushes of a client that disconnects. */
 void stream_let_go(gw_stream *stream, stream_client *client);
 
 /* Ends pushes that were not repeated. */
 void stream_expire_pushes(gw_stream *stream, uint64_t now_us);
 
-/* The client operates what is latched, from now on or still; `asked`: until it gives the lease
- * back, else as long as it drags or pushes. False with an error where somebody else does. */
+/* The client takes or renews the lease; `asked`: until it gives the lease back, else while it drags
+ * or pushes. False with an error where another client holds it. */
 bool stream_lease_take(gw_stream *stream, stream_client *client, bool asked, gw_error *error);
 
-/* Nobody but the client operates what is latched. False with an error where somebody else does. */
+/* True where no other client holds the lease; else false with an error. */
 bool stream_lease_open(gw_stream *stream, const stream_client *client, gw_error *error);
 
-/* The client dragged or pushed something no more: a lease that it did not ask for ends. */
+/* The client ended a drag or a push: a lease that it did not ask for ends with the last one. */
 void stream_lease_rest(gw_stream *stream, const stream_client *client);
 
-/* True of what its operator's lease ends, at latched devices. */
+/* True for a drag or a push by the operator at a latched device, which ends with the lease. */
 bool stream_lease_guards(gw_stream *stream, const stream_grip *grip);
 
-/* The client does not ask for it any more. */
+/* The client gives the lease back; it ends with the client's last drag or push. */
 void stream_lease_give_back(gw_stream *stream, const stream_client *client);
 
-/* The client goes: a force-off where it operates. Before stream_let_go(). */
+/* The client disconnects: force-off where it is the operator. To be called before
+ * stream_let_go(). */
 void stream_lease_leave(gw_stream *stream, const stream_client *client);
 
-/* Takes notice of a lease that ran out. */
+/* Ends a lease that has expired. */
 void stream_watch_lease(gw_stream *stream);
 
 #endif

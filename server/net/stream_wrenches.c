@@ -1,6 +1,6 @@
 /*
- * Wrenches of joints on the stream: the newest frame of them and the message with the columns'
- * names, both shared by all clients that subscribed. On the stream's thread.
+ * Wrenches of joints on the stream: the newest frame and the message with the columns' names, both
+ * shared by all subscribed clients. On the stream's thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,17 +20,17 @@ bool stream_name_wrenches(gw_stream *stream, const app_document *document)
     if (!before || names->size != before->size ||
         memcmp(names->data, before->data, names->size) != 0) {
         stream->wrenches_named = document->version;
-        text_unref(stream->wrenches); /* of other columns */
+        text_unref(stream->wrenches); /* it has other columns */
         stream->wrenches = NULL;
     }
     text_unref(before);
     stream->wrench_names = names;
-    (void)app_tell_links(stream->app); /* refused: they are zero until the next edit */
+    (void)app_tell_links(stream->app); /* if refused: zero until the next edit */
     stream->wrenches_version = document->version;
     return true;
 }
 
-/* Little-endian, as every machine that this runs on. */
+/* Little-endian, as are all machines that this runs on. */
 static gw_text *wrench_frame(const app_document *document, const gw_snapshot *snapshot)
 {
     uint32_t columns = (uint32_t)wire_wrench_columns(document->scene);

@@ -1,5 +1,5 @@
 /*
- * A queue under a lock, and threads that wait at it.
+ * A queue under a lock, and the threads that wait on it.
  */
 #include "server/net/workers.h"
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define MOST     16
-#define NICENESS 5 /* behind the threads that read and write sockets */
+#define NICENESS 5 /* after the threads that read and write sockets */
 
 struct gw_workers {
     pthread_mutex_t lock;
@@ -22,7 +22,7 @@ struct gw_workers {
     pthread_t threads[MOST];
 };
 
-/* Waits for the next job; NULL: there is none, and there will be none. */
+/* Waits for the next job; NULL once the queue is empty and finishing. */
 static worker_job *next_job(gw_workers *workers)
 {
     pthread_mutex_lock(&workers->lock);

@@ -1,6 +1,6 @@
 /*
- * Threads that carry out jobs in the order in which they come: what takes long does not hold up
- * whoever hands it over. They step back behind all other threads of the server. Any thread.
+ * Threads that carry out long jobs in order of arrival, so that the thread that hands them over
+ * need not wait. They have a lower priority than the server's other threads. Any thread.
  */
 #ifndef GW_SERVER_NET_WORKERS_H
 #define GW_SERVER_NET_WORKERS_H
@@ -9,7 +9,7 @@
 
 typedef struct gw_workers gw_workers;
 
-/* Embedded in what a job is about; not touched by the workers once it runs. */
+/* The first member of a struct that describes a job; the workers do not touch it once it runs. */
 typedef struct worker_job {
     struct worker_job *next;
     void (*run)(struct worker_job *job);
@@ -17,13 +17,13 @@ typedef struct worker_job {
 
 gw_workers *workers_create(int count, gw_error *error);
 
-/* Carries out what was handed over, and ends. NULL is fine. */
+/* Carries out the jobs in the queue, then ends the threads. NULL has no effect. */
 void workers_destroy(gw_workers *workers);
 
-/* From now on nothing more is taken; returns once all that was has been carried out. */
+/* Takes no more jobs, and returns once those in the queue have been carried out. */
 void workers_finish(gw_workers *workers);
 
-/* False: they are finishing. */
+/* Adds a job; false where the workers are finishing. */
 bool workers_do(gw_workers *workers, worker_job *job);
 
 #endif

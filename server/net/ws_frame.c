@@ -1,6 +1,6 @@
 /*
- * A frame's head is collected until it tells its own length, then judged whole. Text is judged byte
- * by byte, so that what is no UTF-8 ends its connection before the message is whole.
+ * A frame's head is collected until its length is known, then checked as a whole. Text is checked
+ * byte by byte, so that invalid UTF-8 closes its connection before the message is complete.
  */
 #include "server/net/ws_frame.h"
 
@@ -15,8 +15,8 @@
 
 /* ---- UTF-8 --------------------------------------------------------------------------------- */
 
-/* RFC 3629, section 4: the ranges of the second byte leave out what is overlong, surrogates, and
- * what lies beyond U+10FFFF. */
+/* RFC 3629, section 4: the ranges of the second byte exclude overlong forms, surrogates and code
+ * points beyond U+10FFFF. */
 static bool utf8_begins(ws_utf8 *u, unsigned char c)
 {
     if (c < 0x80)
@@ -48,7 +48,7 @@ static bool utf8_goes_on(ws_utf8 *u, const unsigned char *data, size_t size)
 
 /* ---- heads --------------------------------------------------------------------------------- */
 
-/* Bytes of the head, as far as those that there are tell. */
+/* The length of the head, as far as the bytes so far determine it. */
 static unsigned head_length(const ws_reader *r)
 {
     if (r->head_size < 2)
@@ -58,7 +58,7 @@ static unsigned head_length(const ws_reader *r)
     return 2 + more + (r->head[1] & MASKED ? 4 : 0);
 }
 
-/* The payload's size out of a whole head. */
+/* The payload's size, from a whole head. */
 static uint64_t size_of(const unsigned char *head)
 {
     unsigned length = head[1] & LENGTH;
@@ -70,9 +70,8 @@ static uint64_t size_of(const unsigned char *head)
     return size;
 }
 
-/* A frame of a client is masked (5.1); extensions were not agreed on (5.2); sizes are given in the
- * fewest bytes (5.2); control frames are short and whole (5.5); messages do not interleave (5.4).
- */
+/* A client's frame is masked (5.1), uses no extensions (5.2) and has its size in the shortest form
+ * (5.2); control frames are short and not fragmented (5.5); messages do not interleave (5.4). */
 static bool head_allowed(const ws_reader *r, uint64_t size)
 {
     const unsigned char *head = r->head;
@@ -101,7 +100,7 @@ static void unmask_bytes(const ws_reader *r, unsigned char *data, size_t size)
         data[i] ^= mask[(r->done + i) & 3];
 }
 
-/* 7.4: codes that may be sent. */
+/* Codes that may be sent (RFC 6455, 7.4). */
 static bool code_allowed(int code)
 {
     return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1011) ||

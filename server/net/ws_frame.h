@@ -1,7 +1,7 @@
 /*
- * Frames of RFC 6455, section 5: those of a client taken apart as their bytes come in, heads of the
- * server's. Every rule of the section is held to; what breaks one has the code that its connection
- * is closed with. Pure functions, no allocation.
+ * Frames of RFC 6455, section 5: an incremental reader of a client's frames, and a writer of the
+ * heads of the server's. Every rule of the section is checked; an error is reported as the code
+ * with which to close the connection. Pure functions, no allocation.
  */
 #ifndef GW_SERVER_NET_WS_FRAME_H
 #define GW_SERVER_NET_WS_FRAME_H
@@ -24,51 +24,51 @@ typedef enum ws_opcode {
 } ws_opcode;
 
 typedef enum ws_code {
-    WS_CODE_NONE = 0, /* a close that gave none */
+    WS_CODE_NONE = 0, /* a close without a code */
     WS_CODE_PROTOCOL = 1002,
     WS_CODE_NOT_UTF8 = 1007
 } ws_code;
 
-/* Where UTF-8 stands: so many bytes follow, the next one between low and high. All zero: at a
- * character's start. */
+/* State of the UTF-8 decoder: `left` bytes follow, the next one between low and high. All zero: at
+ * the start of a character. */
 typedef struct ws_utf8 {
     int left;
     unsigned char low, high;
 } ws_utf8;
 
-/* Zero it before the first byte. */
+/* To be zeroed before the first byte. */
 typedef struct ws_reader {
     unsigned char head[14];
     unsigned head_size;
     bool in_payload;
     uint64_t size, done; /* of the frame's payload */
-    ws_opcode message;   /* of the message under way; WS_CONTINUATION: none is */
+    ws_opcode message;   /* of the message in progress; WS_CONTINUATION: none */
     ws_utf8 utf8;        /* of its text */
     unsigned char control[WS_CONTROL];
 } ws_reader;
 
 typedef enum ws_found {
-    WS_NOTHING, /* more bytes are wanted */
+    WS_NOTHING, /* more bytes are needed */
     WS_PART,    /* of a message: `data`, `last` */
-    WS_PINGED,  /* `data` is to be sent back */
+    WS_PINGED,  /* `data` is to be sent back as a pong */
     WS_PONGED,
     WS_CLOSED, /* `code`, WS_CODE_NONE where none was given */
-    WS_BROKEN  /* `code` is that to close with; the reader is of no more use */
+    WS_BROKEN  /* `code` to close with; the reader must not be used any further */
 } ws_found;
 
 typedef struct ws_piece {
     ws_found found;
-    const unsigned char *data; /* unmasked, in the bytes that were given, or in the reader */
+    const unsigned char *data; /* unmasked, within the given bytes or the reader */
     size_t size;
-    bool last; /* the message is whole with it */
+    bool last; /* the message ends with this piece */
     int code;
 } ws_piece;
 
-/* The next piece out of `size` bytes, unmasked in place; `taken` of them are done with. Call it
- * again with the rest until it finds nothing. */
+/* Reads the next piece out of `size` bytes, which it unmasks in place; `taken` of them are
+ * consumed. To be called again with the rest until it finds nothing. */
 ws_piece ws_read(ws_reader *reader, unsigned char *data, size_t size, size_t *taken);
 
-/* The head of a whole frame of `size` bytes; its length. */
+/* Writes the head of an unfragmented frame of `size` bytes; returns its length. */
 size_t ws_head(ws_opcode opcode, size_t size, unsigned char head[WS_HEAD]);
 
 #endif
