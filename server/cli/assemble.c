@@ -1,5 +1,5 @@
 /*
- * `guideway assemble`: a scene whose parts lie anywhere in, the assembled one out.
+ * `guideway assemble`: reads a scene whose parts lie anywhere, writes the assembled scene.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool take_ground(const char *list, wire_assembly_request *r, gw_error *er
     }
 }
 
-/* Every id of --ground has to be an object of the scene. */
+/* Checks that every id of --ground is an object of the scene. */
 static bool check_ground(const wire_assembly_request *r, const gw_scene *scene, gw_error *error)
 {
     for (int i = 0; i < r->ground_count; i++) {
@@ -75,7 +75,7 @@ static bool take_options(const command_line *line, wire_assembly_request *r, gw_
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* The CSV row of an iteration. */
+/* Writes the CSV rows of the iterations. */
 typedef struct record {
     FILE *csv, *bodies; /* NULL: not asked for */
     const gw_scene *scene;
@@ -114,7 +114,7 @@ static bool write_row(void *context, int start, int iteration, double residual, 
     return true;
 }
 
-/* Opens the file of an option, where it was given. */
+/* Opens the file that an option names, if it was given. */
 static bool open_file(const command_line *line, const char *option, FILE **file, gw_error *error)
 {
     const char *name = command_value(line, option);

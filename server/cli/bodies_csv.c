@@ -1,5 +1,5 @@
 /*
- * Poses and twists of all bodies and states of joints as CSV, a row a tick.
+ * Poses and twists of all bodies and the coordinates of all joints as CSV, one row for each tick.
  */
 #include "server/cli/bodies_csv.h"
 
@@ -11,12 +11,12 @@ struct bodies_csv {
     FILE *file;
     const gw_scene *scene;
     int object_count;
-    int *objects;    /* that can move */
-    gw_pose *before; /* of all objects, in the last row */
+    int *objects;    /* those that can move */
+    gw_pose *before; /* of all objects, in the row before */
     gw_twist *twists;
-    bool *known;                 /* twists that a model tells */
-    bool any;                    /* there was a row */
-    double turns[GW_MAX_JOINTS]; /* of planar joints of links, in the last row */
+    bool *known;                 /* objects whose twist the snapshot has */
+    bool any;                    /* a row was written */
+    double turns[GW_MAX_JOINTS]; /* rotation of links' planar joints (rad), in the row before */
 };
 
 static void frame_columns(FILE *file, const char *id)
@@ -100,7 +100,8 @@ static void put_frame(FILE *file, const gw_pose *p, const gw_twist *t)
             t->w.z);
 }
 
-/* Twists of objects' origins that models tell; others from where they were. */
+/* The twists of the objects' origins (world axes): the snapshot's for free and held objects; for
+ * the others from the difference of two poses, over a tick. */
 static void find_twists(bodies_csv *csv, const gw_snapshot *s, const gw_pose *poses)
 {
     size_t n = (size_t)csv->scene->object_count;
@@ -134,8 +135,8 @@ static void put_numbers(FILE *file, const double *values, int count)
         fprintf(file, ",%.17g", values[i]);
 }
 
-/* Joints of mechanisms: those of one coordinate as the snapshot has them, others by where their
- * links are. */
+/* The coordinates of the mechanisms' joints: the snapshot's for joints of one coordinate, for
+ * others computed from the links' poses and twists. */
 static void put_links(bodies_csv *csv, const gw_snapshot *s)
 {
     int first = 0;
@@ -147,7 +148,7 @@ static void put_links(bodies_csv *csv, const gw_snapshot *s)
             double q[6] = {s->q[first + k]}, v[6] = {s->v[first + k]};
             if (dof > 1)
                 gw_mechanism_coordinates(m, k, s->links + first, s->link_twists + first, q, v);
-            if (type == GW_MOBILIZER_PLANAR) { /* turns count on beyond pi */
+            if (type == GW_MOBILIZER_PLANAR) { /* rotations are counted beyond pi */
                 double *turn = &csv->turns[first + k];
                 *turn += remainder(q[2] - *turn, 2 * GW_PI);
                 q[2] = *turn;

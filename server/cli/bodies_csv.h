@@ -1,5 +1,5 @@
 /*
- * The CSV of `run --bodies`: where everything that can move is, one row a tick.
+ * The CSV of `run --bodies`: the state of all bodies that can move, one row for each tick.
  */
 #ifndef GW_SERVER_CLI_BODIES_CSV_H
 #define GW_SERVER_CLI_BODIES_CSV_H
@@ -15,8 +15,8 @@ typedef struct bodies_csv bodies_csv;
 bodies_csv *bodies_csv_create(FILE *file, const gw_scene *scene, const gw_layout *layout);
 void bodies_csv_destroy(bodies_csv *csv); /* NULL is fine */
 
-/* The row of a snapshot; `poses` are of the scene's objects there. What follows without mass has
- * the twist that brought it here since the last row. */
+/* Writes the row of a snapshot; `poses` are the world poses of the scene's objects. An object that
+ * follows others without a mass has the mean twist since the row before. */
 void bodies_csv_row(bodies_csv *csv, const gw_snapshot *snapshot, const gw_pose *poses);
 
 #endif

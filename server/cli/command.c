@@ -1,6 +1,6 @@
 /*
- * The table of commands, and what is made of it: which command is called with what, help, messages
- * about wrong usage, and manual pages (`guideway man`).
+ * The table of commands, and its uses: parsing, help, messages about wrong usage, and manual pages
+ * (`guideway man`).
  */
 #include "server/cli/command.h"
 
@@ -117,7 +117,7 @@ static void print_synopsis(const cli_command *c, FILE *out)
             fprintf(out, " [--%s%s%s]", o->name, o->value ? " " : "", o->value ? o->value : "");
 }
 
-/* Text in lines of at most 90 columns, each begun with so many blanks. */
+/* Prints text in lines of at most 90 columns, each indented by `indent` blanks. */
 static void print_wrapped(const char *text, int indent, FILE *out)
 {
     int column = 0;
@@ -170,7 +170,7 @@ static void print_help(FILE *out)
 
 /* ---- manual pages -------------------------------------------------------------------------- */
 
-/* Text for roff: a dash is a minus sign, a line never begins with a control character. */
+/* Prints text for roff: dashes become minus signs, and no line begins with a control character. */
 static void print_roff(const char *text)
 {
     for (; *text; text++)
@@ -220,7 +220,7 @@ static void print_page(const cli_command *c)
 {
     printf(".TH GUIDEWAY%s%s 1 \"\" \"Guideway %s\"\n.SH NAME\nguideway%s%s \\- ", c ? "\\-" : "",
            c ? c->name : "", GUIDEWAY_VERSION, c ? "\\-" : "", c ? c->name : "");
-    char brief[120]; /* up to where the sentence could end */
+    char brief[120]; /* the first clause of the description */
     const char *words = c ? c->words : about;
     snprintf(brief, sizeof brief, "%.*s", (int)strcspn(words, ".:("), words);
     print_roff(brief);
@@ -289,7 +289,7 @@ double command_number(const command_line *line, const char *option, double other
     return value ? strtod(value, NULL) : otherwise;
 }
 
-/* False with a message where the option does not take the value. */
+/* False with a message where the option does not accept the value. */
 static bool check_option(const command_option *o, const char *value)
 {
     char *end;
@@ -305,7 +305,7 @@ static bool check_option(const command_option *o, const char *value)
     return false;
 }
 
-/* Complains of a word that is not taken; `o` is the option that it names, NULL: none. */
+/* Prints the message for an unexpected word; `o` is the option that it names, NULL: none. */
 static void refuse_word(const cli_command *c, const char *word, const command_option *o)
 {
     if (o && o->value)
@@ -317,8 +317,8 @@ static void refuse_word(const cli_command *c, const char *word, const command_op
     print_usage(c, stderr);
 }
 
-/* One word, and the next one where it is an option's value; how many were taken, 0 with a message.
- * */
+/* Parses one word, and the next one where it is an option's value; returns their number, 0 after a
+ * message. */
 static int take_word(command_line *line, int argc, char **argv)
 {
     const cli_command *c = line->command;

@@ -1,6 +1,6 @@
 /*
- * The command line: one table of commands and their options (command.c), one function a command.
- * Help, messages about wrong usage and the manual pages come from the table.
+ * The command line: one table of commands and their options (command.c), one function for each
+ * command. Help, messages about wrong usage and the manual pages are made from the table.
  */
 #ifndef GW_SERVER_CLI_COMMAND_H
 #define GW_SERVER_CLI_COMMAND_H
@@ -12,15 +12,15 @@
 
 enum { EXIT_DONE = 0, EXIT_WORK_FAILED = 1, EXIT_BAD_INPUT = 2 };
 
-#define COMMAND_OPTIONS 10 /* the last one of each command stays empty */
+#define COMMAND_OPTIONS 10 /* one more than any command has */
 
 typedef struct command_option {
     const char *name;     /* "listen" of --listen */
     const char *value;    /* "ADDR:PORT"; NULL: a flag */
-    const char *standard; /* in words, where it is not given; NULL: nothing to say */
+    const char *standard; /* the default, in words; NULL: none worth stating */
     const char *words;
-    double low, high;  /* of a number; high 0: a text */
-    const char *later; /* refused so: it comes with a later version */
+    double low, high;  /* bounds of a number; high 0: a text */
+    const char *later; /* of an option of a later version: the refusal's text */
 } command_option;
 
 /* The command line, parsed. */
@@ -33,17 +33,17 @@ typedef struct command_line {
 typedef struct cli_command {
     const char *name;
     const char *argument; /* "SCENE"; "[NAME]" where it may be left out; NULL: none */
-    const char *note;     /* on the argument, for messages; NULL: none */
-    const char *words;    /* what it does, a sentence or two */
-    command_option options[COMMAND_OPTIONS + 1]; /* behind the last one there is no name */
+    const char *note;     /* about the argument, for messages; NULL: none */
+    const char *words;    /* the description, a sentence or two */
+    command_option options[COMMAND_OPTIONS + 1]; /* terminated by one without a name */
     int (*run)(const command_line *line);        /* the process's exit code */
     bool hidden;
 } cli_command;
 
-/* The value of an option, or for a flag its name; NULL where it is not given. */
+/* The value of an option, or of a flag its name; NULL where it is not given. */
 const char *command_value(const command_line *line, const char *option);
 
-/* The same as a number, which the table's bounds hold; `otherwise` where it is not given. */
+/* The value as a number, within the table's bounds; `otherwise` where it is not given. */
 double command_number(const command_line *line, const char *option, double otherwise);
 
 int command_serve(const command_line *line);
@@ -59,24 +59,26 @@ int command_openapi(const command_line *line);
 
 #define COMMAND_WORDS 600 /* bytes of an error for people: a pointer and a message */
 
-/* "/pointer: message"; a message that begins with the pointer's last member says it once. */
+/* Writes "/pointer: message"; where the message begins with the pointer's last member, that member
+ * is not repeated. */
 void command_words(const gw_error *error, char *words, size_t size);
 
-/* "file: /pointer: message" on standard error; EXIT_WORK_FAILED for what the system refused, else
- * EXIT_BAD_INPUT. */
+/* Prints "file: /pointer: message" on standard error. Returns EXIT_WORK_FAILED for an error of the
+ * system, else EXIT_BAD_INPUT. */
 int command_error(const char *file, const gw_error *error);
 
-/* A line on standard output; EXIT_WORK_FAILED, with a message, where it could not be written. */
+/* Prints a line on standard output; EXIT_WORK_FAILED with a message where that fails. */
 int command_print(const char *text);
 
-/* The bytes of a file ("-": standard input), at most `most`; NULL with an error. To be freed by the
- * caller. */
+/* The bytes of a file ("-": standard input), at most `most`; NULL with an error. The caller frees
+ * them. */
 char *command_read(const char *file, size_t most, size_t *size, gw_error *error);
 
-/* The scene of a file, or of a bundled scene by its name; NULL with an error. */
+/* The scene of a file, or the bundled scene of that name; NULL with an error. */
 gw_scene *command_scene(const char *file, gw_error *error);
 
-/* Set when the user asked the process to end (SIGINT, SIGTERM), once command_catch() was called. */
+/* command_catch() installs the handlers of SIGINT and SIGTERM; command_interrupted() is true after
+ * one of them. */
 void command_catch(void);
 bool command_interrupted(void);
 

@@ -1,6 +1,7 @@
 /*
- * `guideway import`: a robot description in, a mechanism as JSON out, or an object where nothing of
- * it moves; notes about what was not taken as it is written on standard error.
+ * `guideway import`: reads a robot description, writes a mechanism as JSON, or an object where the
+ * description has no moving joint. Notes about differences from the description go to standard
+ * error.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * `guideway run`: a scene without a server, deterministic, as fast as it can or in real time. One
- * thread does everything; CSV and figures are made between ticks and not counted in their time.
+ * `guideway run`: simulates a scene without a server, deterministically, as fast as possible or in
+ * real time. On one thread; CSV and figures are written between ticks and not counted in the ticks'
+ * time.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +15,7 @@
 #include "server/cli/command.h"
 #include "server/schema/wire.h"
 
-#define TASK_SECONDS 600 /* a task that takes longer is stopped, unless told otherwise */
+#define TASK_SECONDS 600 /* time limit of a task, unless another one is given */
 
 typedef struct options {
     const char *scene, *csv, *bodies, *collisions, *device, *task;
@@ -24,25 +25,25 @@ typedef struct options {
 
 enum { RUN_EVENTS = 256 };
 
-/* Everything of a run that must be given back. */
+/* The resources and figures of a run. */
 typedef struct run {
     gw_scene *scene;
     gw_sim *sim;
-    double *wrenches; /* a row of them, where the CSV has them */
+    double *wrenches; /* one row, where the CSV has wrenches; else NULL */
     FILE *csv, *bodies_file, *collisions, *device;
-    uint64_t collision_count; /* written */
+    uint64_t collision_count; /* number of rows written */
     bodies_csv *bodies;
     double wall_us, residual_max, depth_max;
-    double gap_min, impulse_max; /* of contacts: the deepest one, the hardest tick */
-    gw_event events[RUN_EVENTS]; /* by kind and body */
+    double gap_min, impulse_max; /* least gap (m), largest impulse in a tick (N s) */
+    gw_event events[RUN_EVENTS]; /* one for each kind and body */
     unsigned counted[RUN_EVENTS];
     int event_count;
-    gw_task_run task; /* where there is one to run */
+    gw_task_run task; /* where a task is run */
 } run;
 
 /* ---- start and end ------------------------------------------------------------------------- */
 
-/* The task by its id, and the tool that holds its object. */
+/* The task of that id, and the tool that holds its object. */
 static bool find_task(run *r, const char *id, gw_error *error)
 {
     int index = gw_scene_task(r->scene, id), tool = -1;
@@ -59,7 +60,7 @@ static bool find_task(run *r, const char *id, gw_error *error)
     return true;
 }
 
-/* The file of an option, where it is given. */
+/* Opens the file of an option, if it was given. */
 static bool open_file(const char *path, FILE **file, gw_error *error)
 {
     return !path || (*file = fopen(path, "w")) ||
@@ -136,7 +137,7 @@ static void write_row(const run *r, const gw_snapshot *s)
     fputc('\n', r->csv);
 }
 
-/* The tick's collision states; `t` is the tick's. */
+/* Writes the collision states that are new in this tick. */
 static void write_collisions(run *r, const gw_snapshot *s)
 {
     if (s->collision_count < r->collision_count)
@@ -155,7 +156,7 @@ static void write_wrench(FILE *file, const gw_wrench *w)
             w->t.z);
 }
 
-/* The wrench of the first tool's impedance device on the hand, and the impulsive part of it. */
+/* Writes the wrench of the first tool's impedance device on the hand, and its impulsive part. */
 static void write_device(const run *r, const gw_snapshot *s)
 {
     static const gw_tool_state none;
@@ -166,9 +167,9 @@ static void write_device(const run *r, const gw_snapshot *s)
     fputc('\n', r->device);
 }
 
-/* Extremes of every tick. Residual of the scene's input constraints with held objects and followers
- * where they are now, gaps of surfaces that are kept in touch among them; on the way onto others (a
- * task's edit) they hold none. */
+/* Updates the maxima over all ticks. The residual is that of the scene's constraints at the present
+ * poses, including the gaps of surfaces that are kept in contact. While a tool moves to other
+ * constraints (a task's edit) it is not evaluated, since they are not satisfied then. */
 static void watch_residual(run *r, const gw_snapshot *s)
 {
     bool travelling = false;
@@ -213,7 +214,7 @@ static void carry_out(run *r, const gw_task_action *action)
     gw_task_edited(&r->task, done, gw_sim_revision(r->sim), error.message);
 }
 
-/* Polls the task between two ticks: true when it is over. */
+/* Polls the task between two ticks; true when it has ended. */
 static bool poll_task(run *r)
 {
     const gw_snapshot *s = gw_sim_snapshot(r->sim);
@@ -226,8 +227,8 @@ static bool poll_task(run *r)
     return r->task.progress.state != GW_TASK_RUNNING;
 }
 
-/* Events of one kind about one body are told once: the first one's tick, the largest value, how
- * many there were. What the loop's own timing has caused is counted elsewhere. */
+/* Combines events of one kind about one body: the first tick, the largest value, the count. Events
+ * about the loop's own timing are reported elsewhere. */
 static void take_events(run *r)
 {
     gw_event event;
@@ -290,7 +291,8 @@ static json_t *final_json(const gw_snapshot *s)
                      wire_vec3(t->twist.v), "w", wire_vec3(t->twist.w));
 }
 
-/* Figures of contacts, motors and devices whose limits may withhold an impulse, where there are. */
+/* Adds figures of contacts, motors, and impulses withheld at impedance devices, where there are
+ * any. */
 static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
 {
     json_t *energy = json_object_get(figures, "energy");
@@ -312,7 +314,7 @@ static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
     wire_add(figures, "contact", contact);
 }
 
-/* Freedoms, and constraints that could go without changing them, as the run began. */
+/* Adds the mobility and the redundant relations at the start of the run. */
 static bool add_freedoms(json_t *figures, const run *r)
 {
     const gw_scene *s = r->scene;
@@ -373,7 +375,7 @@ static json_t *summary_json(const run *r, unsigned long long ticks)
     return figures;
 }
 
-/* A task that did not come to its end is work that failed. */
+/* A task that did not succeed is an error of the work, not of the input. */
 static int report_task(const run *r)
 {
     const gw_task_progress *p = &r->task.progress;
@@ -387,7 +389,7 @@ static int report_task(const run *r)
 static int report_run(run *r, const options *o, unsigned long long ticks, unsigned long long wanted)
 {
     json_t *value = summary_json(r, ticks);
-    bool memory = value || wire_memory_short(); /* a document without a text */
+    bool memory = value || wire_memory_short(); /* false: a figure is not finite */
     gw_text *text = wire_text(value);
     if (!text) {
         fputs(memory

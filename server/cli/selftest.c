@@ -1,8 +1,9 @@
 /*
- * `guideway selftest`: is this machine fit to run a loop? A scene runs in real time, as `serve`
- * would run it, beside a bare probe: a thread of the same priority that does nothing but sleep
- * until its deadlines. What the probe finds is the machine's, what the loop adds is ours. The probe
- * alone judges nothing: it is for whoever compares another loop with it.
+ * `guideway selftest`: checks that this machine can run a loop. A scene runs in real time as
+ * `serve` would run it, beside a bare probe: a thread of the same priority that only sleeps until
+ * its deadlines. The probe's lateness is due to the machine, the excess of the loop's is due to the
+ * program. The probe alone (`--bare`) gives no verdict: it is for comparison with another program's
+ * loop.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,13 +21,13 @@
 #include "server/schema/wire.h"
 
 #define SCENE        "cone-on-cylinder"
-#define WORSE_FACTOR 1.5   /* of the probe's lateness, and so much besides: */
-#define WORSE_US     20.0  /* the loop's */
-#define ON_TIME      0.999 /* of the ticks, */
-#define ON_TIME_FAST 0.998 /* from 2 kHz on */
+#define WORSE_FACTOR 1.5   /* times the probe's lateness, plus */
+#define WORSE_US     20.0  /* us, is the limit of the loop's lateness */
+#define ON_TIME      0.999 /* least share of ticks on time, */
+#define ON_TIME_FAST 0.998 /* and from FAST_HZ on */
 #define FAST_HZ      2000
-#define HALF         0.5 /* of a period: a machine that wakes the probe later is unfit by itself */
-#define SETTLE_MS    300 /* before anything is judged */
+#define HALF         0.5 /* of a period: if the probe wakes later, the machine is unfit */
+#define SETTLE_MS    300 /* before measurements begin */
 
 /* ---- the probe ---------------------------------------------------------------------------------
  */
@@ -37,7 +38,7 @@ typedef struct probe {
     int64_t begin_ns;
     size_t count, missed;
     atomic_size_t due;
-    double *late_us; /* of every wake */
+    double *late_us; /* of every wake-up */
 } probe;
 
 static void *run_probe(void *context)
@@ -132,7 +133,7 @@ static bool start_rig(rig *r, const char *name, int rate, gw_error *error)
            gw_loop_send(r->loop, &(gw_command){.kind = GW_COMMAND_STATE, .state = GW_RUNNING});
 }
 
-/* Until then, with its events taken (NULL: there is no loop). */
+/* Waits until `until_ns` and discards the loop's events (NULL: there is no loop). */
 static void attend_loop(gw_loop *loop, int64_t until_ns)
 {
     gw_event event;
@@ -227,11 +228,11 @@ static int report_findings(const findings *f, double seconds)
     return printed == EXIT_DONE && f->fit ? EXIT_DONE : EXIT_WORK_FAILED;
 }
 
-/* The probe for so long; false where the system refuses a thread. */
+/* Runs the probe for `seconds`; false where the system refuses a thread. */
 static bool run_probe_beside(rig *r, probe *p, double seconds, findings *f, gw_error *error)
 {
     p->due = (size_t)(seconds * p->rate);
-    p->begin_ns = clock_ns() + 1500000000 / p->rate; /* between two of the loop's, as it comes */
+    p->begin_ns = clock_ns() + 1500000000 / p->rate; /* between two of the loop's deadlines */
     p->late_us = calloc(p->due + 1, sizeof *p->late_us);
     if (!p->late_us)
         return gw_fail(error, GW_FAILED, "", "no memory for so many wakes");
@@ -249,7 +250,7 @@ static bool run_probe_beside(rig *r, probe *p, double seconds, findings *f, gw_e
     return !command_interrupted() || gw_fail(error, GW_FAILED, "", "interrupted");
 }
 
-/* Probe and loop side by side; false with an error where the system refuses something. */
+/* Runs probe and loop side by side; false with an error where the system refuses something. */
 static bool measure_side_by_side(rig *r, double seconds, findings *f, gw_error *error)
 {
     probe p = {.rate = r->scene->rate};
@@ -265,7 +266,7 @@ static bool measure_side_by_side(rig *r, double seconds, findings *f, gw_error *
     return true;
 }
 
-/* `selftest --bare`: what the machine does to a thread of the loop's priority. */
+/* `selftest --bare`: the lateness of a bare thread of the loop's priority. */
 static int probe_alone(double seconds, int rate)
 {
     rig none = {0};

@@ -1,6 +1,6 @@
 /*
- * `guideway serve`: starts everything in order, waits for SIGINT, SIGTERM or SIGHUP, stops
- * everything in reverse.
+ * `guideway serve`: starts all parts in order, waits for SIGINT, SIGTERM or SIGHUP, and stops them
+ * in reverse.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -19,11 +19,11 @@
 #include "server/cli/version.h"
 #include "server/schema/wire.h"
 
-#define FILES       8192 /* open files: streams, connections, waiting ones, and room to spare */
-#define ARENAS      1    /* of malloc: every further one keeps what large answers took */
-#define TRIM_BYTES  (2 << 20)   /* that may be free at the end of the heap */
-#define BLOCK_BYTES (512 << 10) /* from which malloc gives each block back to the system */
-#define STACK_BYTES (4 << 20)   /* of a thread: two snapshots below a solve, and room */
+#define FILES       8192 /* open files: streams, connections, waiting ones, a reserve */
+#define ARENAS      1    /* of malloc: every further one would keep the memory of large answers */
+#define TRIM_BYTES  (2 << 20)   /* free memory that malloc keeps at the end of the heap */
+#define BLOCK_BYTES (512 << 10) /* blocks of this size are returned to the system when freed */
+#define STACK_BYTES (4 << 20)   /* of a thread: two snapshots below a solve, and a reserve */
 #define FILES_LEAST 64          /* for the server itself and a few clients */
 
 typedef struct serve_options {
@@ -42,10 +42,9 @@ typedef struct appliance {
     gw_app *app;
     gw_stream *stream;
     gw_http *http;
-    int steps_back;  /* of the working document, to a state that opens */
-    char scene[256]; /* what was opened, for people */
-    char
-        lost[400]; /* why the working document was not opened, "" : it was, or none was asked for */
+    int steps_back;  /* states back in the history to one that opens */
+    char scene[256]; /* name of the opened scene, for people */
+    char lost[400];  /* why the working document was not opened; "": it was, or there is none */
 } appliance;
 
 static int print_error(const gw_error *error)
@@ -58,7 +57,7 @@ static int print_error(const gw_error *error)
 
 /* ---- the first scene ----------------------------------------------------------------------- */
 
-/* NULL without an error where there is no such file. */
+/* NULL without an error where the file does not exist. */
 static json_t *read_file(const char *path, gw_error *error)
 {
     size_t size;
@@ -70,7 +69,8 @@ static json_t *read_file(const char *path, gw_error *error)
     return value;
 }
 
-/* Decodes and starts; takes the document over. `kept`: it is the history's present state. */
+/* Decodes the scene and starts the app; ownership of the document passes. `kept`: it is the
+ * history's present state. */
 static bool open_scene(appliance *a, json_t *value, const char *name, bool kept, gw_error *error)
 {
     gw_scene *scene = value ? wire_get_scene(value, error) : NULL;
@@ -109,7 +109,7 @@ static bool open_state(appliance *a, gw_error *error)
     return open_scene(a, value, NULL, true, error);
 }
 
-/* The newest of the states before that opens becomes the present one; those after it can be redone.
+/* Makes the newest earlier state that opens the present one; the states after it can be redone.
  * False where there is none: nothing has changed. */
 static bool open_former(appliance *a)
 {
@@ -125,8 +125,8 @@ static bool open_former(appliance *a)
     return false;
 }
 
-/* The document as it was when the last server on the folder ended, or where it is whole, but has no
- * place to begin at, as it was before. */
+/* Opens the document as it was when the last server on the folder ended. Where it can be read but
+ * has no layout, opens the newest earlier state that has one. */
 static bool open_working(appliance *a, gw_error *error)
 {
     if (open_state(a, error))
@@ -138,7 +138,8 @@ static bool open_working(appliance *a, gw_error *error)
     return placeless && open_former(a);
 }
 
-/* The scene saved last, or else the gallery's first: a damaged file is no reason not to start. */
+/* Opens the working document, else the scene saved last, else the gallery's first: the server
+ * starts even where a file is damaged. */
 static bool open_any(appliance *a, gw_error *error)
 {
     char file[STORE_NAME + 1];
@@ -224,7 +225,7 @@ static bool enough_files(gw_error *error)
                    (int)files.rlim_cur, FILES_LEAST);
 }
 
-/* Whether the process may run there. */
+/* False where the process may not run on the requested processor. */
 static bool check_processor(const gw_loop_placement *p, gw_error *error)
 {
     cpu_set_t ours;
@@ -297,7 +298,7 @@ static void prepare_process(sigset_t *signals)
     mallopt(M_TRIM_THRESHOLD, TRIM_BYTES);
     limit_stacks();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of write() */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the limit on file sizes is an error of write() */
     sigemptyset(signals);
     sigaddset(signals, SIGINT);
     sigaddset(signals, SIGTERM);

@@ -1,6 +1,6 @@
 /*
- * `guideway solve`: one positioning problem in, its solution out; `guideway surface`: what makes a
- * free-form curve or surface in, its geometry out.
+ * `guideway solve`: reads one positioning problem, writes its solution. `guideway surface`: reads
+ * the definition of a free-form curve or surface, writes its geometry.
  */
 #include <stdlib.h>
 

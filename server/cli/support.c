@@ -89,7 +89,7 @@ static gw_scene *read_scene(const char *file, gw_error *error)
 gw_scene *command_scene(const char *file, gw_error *error)
 {
     assert(file);
-    gw_meshes meshes; /* the scene keeps those that it has */
+    gw_meshes meshes; /* the scene holds references to those that it uses */
     meshes_init(&meshes, NULL);
     meshes_beside(&meshes, file);
     meshes_use(&meshes);

@@ -1,4 +1,4 @@
-/* The version that `--version`, `hello` and the OpenAPI document give. */
+/* The version in `--version`, `hello` and the OpenAPI document. */
 #ifndef GW_SERVER_CLI_VERSION_H
 #define GW_SERVER_CLI_VERSION_H
 

@@ -1,5 +1,5 @@
 /*
- * Looking up embedded files.
+ * Look-up of embedded files.
  */
 #include "server/files/assets.h"
 

@@ -1,8 +1,7 @@
 /*
- * Files inside the binary: the page and the gallery's scenes. The table is written by assets.sh.
- * Read only; any thread.
- *
- * Paths: "/index.html" for what the page asks for, "scenes/paper-plane.json".
+ * Files embedded in the binary: the page and the gallery's scenes. assets.sh writes the table. Read
+ * only; any thread.
+ * Paths: "/index.html" for a file of the page, "scenes/paper-plane.json".
  */
 #ifndef GW_SERVER_FILES_ASSETS_H
 #define GW_SERVER_FILES_ASSETS_H

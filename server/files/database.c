@@ -1,13 +1,12 @@
 /*
- * One connection behind a mutex; commits go into the write-ahead log without a sync
- * (synchronous=NORMAL), and the log is synced here, by whichever of the waiting threads comes
- * first, for all of them. That is what synchronous=FULL does in every commit, with one sync for
- * many: SQLite syncs the log itself before it copies pages out of it, so a transaction is either in
- * the synced log or in the synced file. A failed sync is final: the kernel may have dropped the
- * pages.
+ * One connection under a mutex. Commits go into the write-ahead log without a sync
+ * (synchronous=NORMAL), and the log is synced here by the first of the waiting threads, for all of
+ * them. This gives the durability of synchronous=FULL with one sync for many commits: SQLite syncs
+ * the log itself before it copies pages out of it, so a transaction is either in the synced log or
+ * in the synced file. A failed sync is final, since the kernel may have dropped the pages.
  *
- * The connection has the file for itself (locking_mode=EXCLUSIVE): the index of the log is in
- * memory, and no other process can write between.
+ * The connection has exclusive access to the file (locking_mode=EXCLUSIVE): the index of the log is
+ * in memory, and no other process can write in between.
  */
 #include "server/files/database.h"
 
@@ -23,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STATEMENTS 48         /* that are kept prepared: more than the server has */
-#define LOG_BYTES  (16 << 20) /* to which the log is cut when it begins anew */
-#define LOG_ROOM   (9 << 19)  /* that it has from the start: a little more than it grows to */
+#define STATEMENTS 48         /* prepared statements; more than the server has */
+#define LOG_BYTES  (16 << 20) /* size to which the log is truncated on a restart of the log */
+#define LOG_ROOM   (9 << 19)  /* initial size of the log: a little more than it grows to */
 
 typedef struct kept_statement {
     const char *sql;
@@ -34,28 +33,28 @@ typedef struct kept_statement {
 
 struct gw_database {
     char path[1100], log_path[1104];
-    dev_t device; /* of the file, while it is the one at the path */
+    dev_t device; /* of the opened file */
     ino_t inode;
     pthread_mutex_t connection;
     sqlite3 *sql;
     kept_statement kept[STATEMENTS];
 
-    pthread_mutex_t state; /* of everything below; never taken before `connection` is given back */
+    pthread_mutex_t state; /* protects the members below; locked after `connection` */
     pthread_cond_t changed;
-    uint64_t written, synced; /* transactions */
-    bool syncing;             /* a thread syncs */
-    bool later;               /* somebody relies on the thread below */
+    uint64_t written, synced; /* numbers of transactions */
+    bool syncing;             /* a thread is syncing */
+    bool later;               /* database_sync_later() was called: the thread below shall sync */
     bool quit;
     int failed; /* errno of the sync that failed; 0: none has */
-    int log;    /* descriptor of the log; -1: not opened yet; of the thread that syncs */
+    int log;    /* descriptor of the log; -1: not opened; used by the thread that syncs */
     pthread_t thread;
     bool threaded;
 };
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-/* SQLite's own error as ours; false. Of a commit it does not keep the system's reason:
- * right after it, that is still in errno. */
+/* Sets the error from SQLite's; returns false. For a commit SQLite does not store the system's
+ * reason, which directly after it is still in errno. */
 static bool sqlite_error(const gw_database *db, gw_error *error)
 {
     int last = errno, code = sqlite3_errcode(db->sql), system = sqlite3_system_errno(db->sql);
@@ -165,7 +164,7 @@ void database_done(sqlite3_stmt *rows)
 
 /* ---- transactions -------------------------------------------------------------------------- */
 
-/* SQLite would go on writing into a file that was deleted. */
+/* True where the path still names the opened file; SQLite would go on writing to a deleted one. */
 static bool is_file_in_place(const gw_database *db, gw_error *error)
 {
     struct stat status;
@@ -233,8 +232,8 @@ bool database_end(gw_database *db, bool begun, bool done, uint64_t *ticket, gw_e
 
 /* ---- durability ---------------------------------------------------------------------------- */
 
-/* Fills the log up with zeros behind its end, which are no frames: the sync of a file that does not
- * grow leaves the file system's journal alone. Where there is no room, it grows as it may. */
+/* Extends the log with zeros, which are not valid frames: the sync of a file that does not grow
+ * need not write the file system's journal. Where the disk is full the log is left shorter. */
 static void make_room(int log)
 {
     static const char zeros[1 << 16];
@@ -243,19 +242,19 @@ static void make_room(int log)
         size += (off_t)sizeof zeros;
 }
 
-/* 0, or why not. By one thread at a time. */
+/* Syncs the log; 0 or errno. One thread at a time. */
 static int sync_log(gw_database *db)
 {
     if (db->log < 0) {
         db->log = open(db->log_path, O_RDWR | O_CLOEXEC);
-        pthread_mutex_lock(&db->connection); /* nothing is written there meanwhile */
+        pthread_mutex_lock(&db->connection); /* so that nothing is written to the log meanwhile */
         make_room(db->log);
         pthread_mutex_unlock(&db->connection);
     }
     return db->log >= 0 && fdatasync(db->log) == 0 ? 0 : errno;
 }
 
-/* Waits for a sync of everything up to the ticket, or makes one. Under `state`. */
+/* Waits until everything up to the ticket is synced, or syncs it. Under `state`. */
 static void sync_up_to(gw_database *db, uint64_t ticket)
 {
     while (db->synced < ticket && !db->failed) {
@@ -317,11 +316,11 @@ static void *delayed_sync_thread(void *context)
 /* ---- schema -------------------------------------------------------------------------------- */
 
 /*
- * The migrations of a database from one version to the next. `saved`: saved scenes, the newest of a
- * file and those that it replaced. `imported`: files of the folder of scenes as they were when they
- * were read. `step`: states of the working document, each whole or as the change from its parent,
- * and where its contacts are followed from as it opens.
- * `work`: which of them it is, up to which one can be redone, and which one was saved last.
+ * The migrations of a database from one version to the next. `saved`: saved scenes, the newest
+ * version of each file and the versions that it replaced. `imported`: the files in the folder of
+ * scenes when they were read. `step`: the states of the working document, each whole or as the
+ * change from its parent, and the places from which its contacts are followed at opening. `work`:
+ * the present state, the newest state that can be redone, and the state that was saved last.
  */
 static const char *const migrations[] = {
     "create table saved (version integer primary key autoincrement, file text not null, title text,"

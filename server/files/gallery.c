@@ -1,5 +1,5 @@
 /*
- * The gallery, out of the embedded files, in the order in which a newcomer would try it.
+ * The gallery's scenes from the embedded files, in the order in which a newcomer would try them.
  */
 #include "server/files/gallery.h"
 
@@ -38,7 +38,7 @@ json_t *gallery_load(gw_store *store, const char *file, int64_t *version, gw_err
     return store_load(store, file, version, error);
 }
 
-/* The file name of a scene's path in the table; false where it is something else. */
+/* The scene's file name in an asset's path; false where the asset is not a scene. */
 static bool name_of(const asset *each, char file[STORE_NAME + 1])
 {
     const char *name = each->path + strlen("scenes/"), *dot = strrchr(each->path, '.');

@@ -1,8 +1,8 @@
 /*
- * States in the table `step`, each with its parent, so that a new one never needs an old one to
- * be deleted first: what is no longer of the chain is deleted with the next state, when it is known
- * that nothing has to be taken back. The chain itself is in memory: numbers, sizes, which are
- * whole.
+ * States in the table `step`, each with its parent, so that no state must be deleted before a new
+ * one is written. States that have left the chain are deleted together with the next change, when
+ * it is certain that they are not needed for history_take_back(). The chain is also in memory: the
+ * states' numbers, sizes, and which are whole.
  */
 #include "server/files/history.h"
 
@@ -12,7 +12,7 @@
 
 #include "server/schema/wire.h"
 
-#define STATES 1024 /* of the chain: undo, redo, and up to a whole one behind */
+#define STATES 1024 /* of the chain, including redo and older states up to a whole one */
 
 typedef struct state {
     int64_t id;
@@ -21,7 +21,7 @@ typedef struct state {
 } state;
 
 typedef struct chain {
-    int count, now; /* now: -1 of an empty one */
+    int count, now; /* now: -1 for an empty chain */
     uint64_t revision;
     size_t bytes;
     state states[STATES]; /* oldest first; the first is whole */
@@ -29,10 +29,10 @@ typedef struct chain {
 
 struct gw_history {
     gw_database *database;
-    chain chain, before; /* before: the last change */
+    chain chain, before; /* before: as it was before the last change */
     int64_t last_id, saved;
-    int64_t added;  /* by the last change; 0: none was */
-    int gone_count; /* states that left the chain, still in the table */
+    int64_t added;  /* by the last change; 0: none */
+    int gone_count; /* states that left the chain and are still in the table */
     int64_t gone[2 * STATES];
     uint64_t ticket;
 };
@@ -54,7 +54,7 @@ static void drop_entries(gw_history *h, int from, int count)
         c->now -= count;
 }
 
-/* The newest whole state at or before `index`. */
+/* The index of the newest whole state at or before `index`. */
 static int whole_before(const chain *c, int index)
 {
     while (index > 0 && !c->states[index].whole)
@@ -62,7 +62,8 @@ static int whole_before(const chain *c, int index)
     return index;
 }
 
-/* The oldest states, up to a whole one, beyond what is kept. */
+/* Drops the oldest states, in stretches from one whole state to the next, beyond HISTORY_STEPS and
+ * HISTORY_BYTES. */
 static void drop_oldest(gw_history *h)
 {
     chain *c = &h->chain;
@@ -81,7 +82,8 @@ static void drop_oldest(gw_history *h)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* The chain from its tip back to the oldest state; what is in the table beside it is gone. */
+/* Reads the chain from its tip back to the oldest state; other states in the table are to be
+ * deleted. */
 static bool read_chain(gw_history *h, gw_error *error)
 {
     chain *c = &h->chain;
@@ -191,7 +193,7 @@ uint64_t history_ticket(const gw_history *h)
     return h->ticket;
 }
 
-/* What the query says of a state; NULL where it says nothing, or with an error. Within a
+/* Reads a column of a state as JSON; NULL where it is null, or with an error. Within a
  * transaction. */
 static json_t *read_column(gw_history *h, const char *query, const state *s, gw_error *error)
 {
@@ -285,8 +287,8 @@ static bool delete_gone(gw_history *h, int count, gw_error *error)
     return done;
 }
 
-/* Writes what the chain is now, with its new state or NULL, and deletes the first `gone` of what
- * had left it before. False: the chain is as it was, too. */
+/* Writes the present chain, with its new state or NULL, and deletes the first `gone` states that
+ * had left it. False: the chain is restored. */
 static bool write_chain(gw_history *h, int gone, const history_text *added, gw_error *error)
 {
     bool begun = database_begin(h->database, error);
@@ -366,6 +368,6 @@ void history_take_back(gw_history *h)
     h->gone_count = 0;
     if (h->added)
         h->gone[h->gone_count++] = h->added;
-    if (h->chain.now >= 0) /* where this fails too, the next change writes it */
+    if (h->chain.now >= 0) /* where this fails, the next change writes it */
         write_chain(h, h->gone_count, NULL, NULL);
 }

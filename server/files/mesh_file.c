@@ -1,6 +1,5 @@
 /*
- * Reads meshes. Every count is checked against what the file can hold before memory is taken for
- * it.
+ * A reader of meshes. Every count is checked against the file's size before memory is allocated.
  */
 #include "server/files/mesh_file.h"
 
@@ -75,7 +74,7 @@ static bool add_triangle(reading *r, int a, int b, int c)
     return true;
 }
 
-/* Three numbers of a line; false with an error. */
+/* Reads three numbers of a line; false with an error. */
 static bool take_point(reading *r, const char **at, double p[3])
 {
     for (int k = 0; k < 3; k++) {
@@ -122,7 +121,7 @@ static double f32_at(const char *data)
     return (double)value;
 }
 
-/* A header of any 80 bytes, the number of triangles, then 50 bytes each. */
+/* Binary STL: a header of any 80 bytes, the number of triangles, then 50 bytes for each. */
 static bool is_binary(const char *data, size_t size)
 {
     return size >= STL_HEADER &&
@@ -148,7 +147,7 @@ static bool read_binary(reading *r, const char *data)
     return true;
 }
 
-/* Only its vertices matter: three of them are a triangle. */
+/* Reads the vertices only: three of them are a triangle. */
 static bool read_ascii(reading *r, const char *data)
 {
     for (const char *line = data; line; line = next_line(r, line)) {
@@ -181,7 +180,8 @@ static bool read_stl(reading *r, const char *data, size_t size)
 
 /* ---- OBJ ----------------------------------------------------------------------------------- */
 
-/* The next corner of a face, "7", "7/1", "7//3" or counted from the end, "-1"; 0: there is none. */
+/* The next corner of a face: "7", "7/1", "7//3", or counted from the end, "-1"; 0: there is
+ * none. */
 static long next_corner(const char **at)
 {
     const char *from = skip_blanks(*at);

@@ -1,5 +1,6 @@
 /*
- * Mesh files by name. Reads happen under the lock: two requests for one file read it once.
+ * Mesh files by name. Files are read under the lock, so that two requests for one file read it
+ * once.
  */
 #include "server/files/meshes.h"
 
@@ -49,7 +50,8 @@ void meshes_beside(gw_meshes *m, const char *scene_file)
         strcpy(m->beside, "/");
 }
 
-/* True for a name of a mesh file that leads nowhere else: letters, digits, dots, dashes. */
+/* True for the name of a mesh file that cannot lead out of its folder: letters, digits, dots,
+ * dashes. */
 static bool name_valid(const char *name)
 {
     return store_name_valid(name) && mesh_file_known(name);
@@ -105,7 +107,7 @@ static bool same_file(const meshes_kept *k, const char *path, bool convex, const
            k->seconds == s->st_mtim.tv_sec && k->nanoseconds == s->st_mtim.tv_nsec;
 }
 
-/* The file's mesh, read where it is not kept. Under the lock. */
+/* The file's mesh, from memory or read anew. Under the lock. */
 static gw_mesh *load_mesh(gw_meshes *m, const char *path, const struct stat *status,
                           const char *name, bool convex, gw_error *error)
 {

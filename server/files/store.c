@@ -1,7 +1,7 @@
 /*
- * Scenes in the database, one row a version; files of the folder are compared by the time of their
- * last change with what was read before. Files of other kinds are replaced by rename, so that a
- * crash leaves the old one or the new one.
+ * Saved scenes in the database, one row for each version. Files in the folder are compared by size
+ * and time of change with those that were read before. Other kinds of files are replaced by rename,
+ * so that a crash leaves either the old one or the new one.
  */
 #include "server/files/store.h"
 
@@ -47,7 +47,7 @@ bool store_make_folder(const char *path, gw_error *error)
     return true;
 }
 
-/* Removes what a process that is no more left half written: ".NAME.PID.N". */
+/* Removes partial files ".NAME.PID.N" of processes that no longer run. */
 static void remove_leftovers(const char *folder)
 {
     DIR *entries = opendir(folder);
@@ -80,7 +80,7 @@ bool store_folder(const char *data, const char *name, char *folder, size_t room)
     return size >= 0 && (size_t)size < room;
 }
 
-/* The lock is the process's: it ends with it, however it ends. */
+/* Locks the folder; the lock ends with the process, however that ends. */
 static bool lock_folder(gw_store *store, const char *data, gw_error *error)
 {
     char path[sizeof store->folder], folder[sizeof path];
@@ -101,7 +101,7 @@ static bool lock_folder(gw_store *store, const char *data, gw_error *error)
                    folder);
 }
 
-/* True where a name has letters or digits of any script. */
+/* True where a name contains a letter or digit of any script. */
 static bool has_letters(const char *name)
 {
     locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
@@ -197,10 +197,10 @@ bool store_write(const char *folder, const char *file, const char *data, size_t 
 /* ---- files that lie in the folder --------------------------------------------------------------
  */
 
-/* The text of a file, with what is wrong with it where it is no scene. */
+/* The text of a file, and its error where it is not a scene. */
 typedef struct scene_file {
     struct stat status;
-    char *text; /* NULL: it cannot be read */
+    char *text; /* NULL: the file cannot be read */
     json_t *document;
     gw_error error;
 } scene_file;
@@ -229,7 +229,7 @@ static const char *string_of(const json_t *document, const char *member)
     return value ? value : "";
 }
 
-/* Puts a version in the place of the newest one of its file. */
+/* Inserts a version as the newest one of its file. */
 static bool insert_version(gw_database *db, const char *file, const char *title,
                            const json_t *document, const char *text, const char *problem,
                            double at_s, gw_error *error)
@@ -270,8 +270,8 @@ static bool is_file_known(gw_store *store, const char *file, const struct stat *
     return is;
 }
 
-/* Reads the file of a scene where it is new or has changed. What is wrong with it is kept with it:
- * it is listed, and said to whoever opens it. False: the database takes nothing. */
+/* Reads the file of a scene where it is new or has changed. An error in the file is stored with it:
+ * the scene is listed, and opening it reports the error. False: the database failed. */
 static bool import_file(gw_store *store, const char *file, gw_error *error)
 {
     char path[STORE_PATH];
@@ -300,7 +300,7 @@ static bool import_file(gw_store *store, const char *file, gw_error *error)
     return done;
 }
 
-/* The name without ".json", where it is that of a scene. */
+/* The name without ".json"; false where the entry is not a scene. */
 static bool scene_name(const char *entry, char file[STORE_NAME + 1])
 {
     const char *dot = strrchr(entry, '.');
@@ -331,7 +331,7 @@ static bool missing_file(const char *file, gw_error *error)
     return gw_fail(error, GW_NOT_FOUND, "", "no scene is saved as \"%.80s\"", file);
 }
 
-/* Ends a transaction: it is on the disk, or an error says that it is not. */
+/* Ends a transaction and waits for the disk; false with an error. */
 static bool end_transaction(gw_store *store, bool begun, bool done, gw_error *error)
 {
     uint64_t ticket;
@@ -368,8 +368,8 @@ json_t *store_load(gw_store *store, const char *file, int64_t *version, gw_error
     return document;
 }
 
-/* The version that is saved under the file's name, 0: none. `known_as`: what the person called it,
- * "" where that is not known. Within a transaction. */
+/* The newest version of the file, 0: none. `known_as`: the name that its user gave it, "" where
+ * that is unknown. Within a transaction. */
 static int64_t newest_version(gw_database *db, const char *file, char *known_as, size_t size,
                               gw_error *error)
 {
@@ -397,7 +397,7 @@ bool store_version(gw_store *store, const char *file, int64_t *version, gw_error
     return !bad.code || gw_fail(error, bad.code, "", "cannot read %s: %.300s", file, bad.message);
 }
 
-/* The file that has this name already. */
+/* The version and file of the scene that has this file name or title; 0: none. */
 static int64_t same_name(gw_database *db, const char *name, char file[STORE_NAME + 1],
                          gw_error *error)
 {
@@ -414,7 +414,7 @@ static int64_t same_name(gw_database *db, const char *name, char file[STORE_NAME
     return version;
 }
 
-/* The slug, from n = 2 on with the number behind it. */
+/* The slug, with the suffix "-n" from n = 2 on. */
 static void numbered_slug(const char *slug, int n, char file[STORE_NAME + 1])
 {
     char number[16] = "";
@@ -455,7 +455,7 @@ int64_t store_place(gw_store *store, const char *name, bool (*reserved)(const ch
     return -1;
 }
 
-/* True where version `now` is the one that is seen, or any will do. */
+/* True where version `now` is `seen`, or `seen` is negative; else false with GW_CONFLICT. */
 static bool matches_version(int64_t now, int64_t seen, gw_error *error)
 {
     return seen < 0 || now == seen ||
@@ -507,7 +507,7 @@ bool store_delete(gw_store *store, const char *file, int64_t seen, gw_error *err
     if (!end_transaction(store, begun, done, error))
         return false;
     snprintf(path, sizeof path, "%s/%s.json", store->folder, file);
-    unlink(path); /* read into the database before; where it stays, it stays known */
+    unlink(path); /* the database has it; if the file stays, it counts as known */
     return true;
 }
 
@@ -542,7 +542,7 @@ json_t *store_versions(gw_store *store, const char *file, gw_error *error)
     return NULL;
 }
 
-/* The newest former version of the file, or `version` where it is one; 0: there is none. */
+/* The newest former version of the file, or `version` if it is a former one; 0: none. */
 static int64_t former_version(gw_database *db, const char *file, int64_t version, gw_error *error)
 {
     sqlite3_stmt *rows =

@@ -1,6 +1,6 @@
 /*
- * A mechanism out of a robot description: links that fixed joints hold together become one, every
- * joint that moves becomes a link's. Any server thread.
+ * Builds a mechanism from a robot description: links joined by fixed joints are merged, and every
+ * moving joint becomes the joint of a link. Any server thread.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -10,13 +10,13 @@
 
 #include "server/files/urdf_tree.h"
 
-#define DENSITY      1000 /* kg/m^3, of a link that moves, has a geometry and no mass */
-#define HARDLY_ANY   1e-6 /* mass of a link without any, of what hangs on it or moves */
-#define SMALL        0.1  /* m: radius of gyration of such a link */
-#define STAND_IN     1.0  /* kg: of every link where a description has no mass at all */
-#define POINT        1e-2 /* m: radius of gyration of what turns nothing of its own */
-#define ON_THE_LIMIT 1e-9 /* rad, m: rounding of a start that a mimicked joint gives */
-#define LEAST_RADIUS 1e-3 /* m, of the sphere that stands for a body without a shape */
+#define DENSITY      1000 /* kg/m^3, for a moving link that has a geometry and no mass */
+#define HARDLY_ANY   1e-6 /* relative mass of a massless link, to the links on it or to all */
+#define SMALL        0.1  /* m: radius of gyration of a link without inertia */
+#define STAND_IN     1.0  /* kg: mass of every link where the description has no mass at all */
+#define POINT        1e-2 /* m: radius of gyration given to a point mass on its axis */
+#define ON_THE_LIMIT 1e-9 /* rad, m: rounding of a mimicking joint's start */
+#define LEAST_RADIUS 1e-3 /* m, of the sphere for a body without a shape */
 
 /* A rigid group: the ground, or a link of the mechanism. */
 typedef struct group {
@@ -24,16 +24,16 @@ typedef struct group {
     int solid_count;
     int solids[URDF_MAX_SOLIDS];
     gw_pose placed[URDF_MAX_SOLIDS]; /* group_from_solid */
-    int chosen[URDF_MAX_SOLIDS];     /* those whose primitives are the geometry */
+    int chosen[URDF_MAX_SOLIDS];     /* solids whose primitives form the geometry */
 } group;
 
 typedef struct builder {
     const urdf_tree *tree;
     bool *on_path;    /* links from the root to the tip */
-    int *body;        /* of each link: the mechanism's link that it belongs to, -1 the ground */
-    int *moved;       /* of each joint that moves: the mechanism's link that it moves */
-    gw_pose *placed;  /* of each joint: group_from_joint */
-    int *stack, deep; /* joints that are to be made yet */
+    int *body;        /* by link: the mechanism's link to which it belongs, -1 the ground */
+    int *moved;       /* by moving joint: the mechanism's link that it moves */
+    gw_pose *placed;  /* by joint: group_from_joint */
+    int *stack, deep; /* joints still to be made */
     group *group;
     urdf_robot *out;
     gw_error *error;
@@ -53,7 +53,7 @@ static __attribute__((format(printf, 2, 3))) void note(const builder *b, const c
 
 /* ---- mass ----------------------------------------------------------------------------------- */
 
-/* In the axes that `pose` maps into. */
+/* The mass, centre and inertia of a link, in the frame that `pose` maps into. */
 static gw_mass mass_of(const urdf_link *link, const gw_pose *pose)
 {
     const double *t = link->inertia;
@@ -71,7 +71,8 @@ static gw_mass mass_of(const urdf_link *link, const gw_pose *pose)
     return out;
 }
 
-/* Two bodies as one, by the parallel-axis theorem: I_a + I_b + m_a m_b / m (d^2 1 - d d^T). */
+/* The sum of two bodies by the parallel-axis theorem: I = I_a + I_b + m_a m_b / m (d^2 1 - d
+ * d^T). */
 static gw_mass combined_mass(const gw_mass *a, const gw_mass *b)
 {
     gw_mass out = {.mass = a->mass + b->mass};
@@ -106,8 +107,8 @@ static void add_link(builder *b, int index, int body, const gw_pose *pose)
     }
 }
 
-/* The link, what fixed joints hold to it, and the joints that move on from there: on the stack the
- * first one last, and below all others the one that leads to the tip. */
+/* Adds the link and those that fixed joints join to it, and pushes the moving joints that start
+ * from there: the first one on top, the one that leads to the tip below all others. */
 static void gather_body(builder *b, int index, int body, const gw_pose *pose, int bottom)
 {
     const urdf_tree *t = b->tree;
@@ -138,7 +139,7 @@ static void open_group(builder *b, int link, int body)
 
 /* ---- geometry of links ---------------------------------------------------------------------- */
 
-/* Letters that ids do not have become underscores. */
+/* Characters that ids must not contain become underscores. */
 static void make_id(const char *name, char id[GW_MAX_ID + 1])
 {
     snprintf(id, GW_MAX_ID + 1, "%.*s", GW_MAX_ID, name);
@@ -149,7 +150,7 @@ static void make_id(const char *name, char id[GW_MAX_ID + 1])
     }
 }
 
-/* The first mesh that is shown, else the first of all; -1: none. */
+/* The first visual mesh, else the first of all; -1: none. */
 static int mesh_of(const builder *b)
 {
     int found = -1;
@@ -164,7 +165,7 @@ static int mesh_of(const builder *b)
     return found;
 }
 
-/* Those of collision elements where there are any. */
+/* The primitives of the collision elements, else those of the visual ones; returns their number. */
 static int primitives_of(const builder *b, int *list)
 {
     for (int collision = 1; collision >= 0; collision--) {
@@ -183,7 +184,7 @@ static int primitives_of(const builder *b, int *list)
     return 0;
 }
 
-/* Several solids as one, each where it is seen from `from`. */
+/* Several solids as one compound shape, in the frame `from`. */
 static bool compound_shape(const builder *b, const urdf_link *link, const int *list, int count,
                            const gw_pose *from, gw_shape *shape)
 {
@@ -231,7 +232,7 @@ static bool refuse_joint(const builder *b, const urdf_joint *j, const char *why)
     return gw_fail(b->error, GW_BAD_INPUT, "", "line %u: joint \"%s\" %s", j->line, j->name, why);
 }
 
-/* Of several coordinates: nothing but where it begins. */
+/* The mobilizer of a joint with several coordinates; GW_MOBILIZER_FIXED for others. */
 static gw_mobilizer several_of(const urdf_joint *j)
 {
     return j->type == URDF_PLANAR     ? GW_MOBILIZER_PLANAR
@@ -293,7 +294,7 @@ static int joint_named(const urdf_tree *t, const char *name)
     return -1;
 }
 
-/* The joint stays where it is. */
+/* Holds the joint at a position by equal limits. */
 static void hold_joint(const builder *b, int index, double position, const urdf_joint *j)
 {
     gw_link_def *link = &b->out->mechanism.links[index];
@@ -302,7 +303,7 @@ static void hold_joint(const builder *b, int index, double position, const urdf_
     note(b, "joint \"%s\" mimics what does not move: it is held at %g", j->name, position);
 }
 
-/* The initial position of a mimicking joint; limits that are in the way of that are left out. */
+/* Sets the initial position of a mimicking joint; limits that exclude it are removed. */
 static void begin_at(const builder *b, int index, double position, const urdf_joint *j)
 {
     gw_link_def *link = &b->out->mechanism.links[index];
@@ -316,8 +317,8 @@ static void begin_at(const builder *b, int index, double position, const urdf_jo
         link->limited ? fmax(link->lower, fmin(link->upper, position)) : position;
 }
 
-/* A gear for one that mimics, after what it mimics was made to begin where it shall. `steps`: left
- * to go up before it is a circle. */
+/* Makes the gear of a mimicking joint, after that of the joint that it mimics. `steps`: how many
+ * more joints the chain can have before it must be a cycle. */
 static bool make_gear(const builder *b, int joint, int steps, bool *made)
 {
     const urdf_joint *j = &b->tree->joints[joint];
@@ -364,7 +365,7 @@ static bool make_gears(const builder *b)
 
 /* ---- the mechanism -------------------------------------------------------------------------- */
 
-/* A link that moves and says nothing of its mass has that of its geometry. */
+/* A moving link without a mass gets that of its geometry. */
 static void weigh_geometry(const builder *b, const urdf_link *link,
                            const gw_link_geometry *geometry, gw_mass *mass)
 {
@@ -405,8 +406,8 @@ static bool is_possible(const gw_mat3 *t, double more)
     return gw_inertia_is_possible(inertia);
 }
 
-/* Raises the principal moments, all by as much, until a solid could have them: by bisection, for
- * that much more is enough once it is as large as the entries together. */
+/* Adds the least equal amount to the diagonal such that the inertia is that of a possible solid: by
+ * bisection, from an upper bound of twice the sum of the entries. */
 static void make_possible(const builder *b, const urdf_link *link, gw_mat3 *t)
 {
     double low = 0, high = 0;
@@ -439,8 +440,8 @@ static gw_mass default_inertia(double mass)
     return (gw_mass){mass, {0, 0, 0}, {{{turns, 0, 0}, {0, turns, 0}, {0, 0, turns}}}};
 }
 
-/* Links without mass, as descriptions have them between two joints, get hardly any; descriptions of
- * shape and motion alone get some for all. */
+/* Links without a mass, which descriptions often have between two joints, get a small one; where no
+ * link has a mass, all get one. */
 static void settle_masses(const builder *b)
 {
     gw_mechanism *m = &b->out->mechanism;
@@ -467,7 +468,8 @@ static void settle_masses(const builder *b)
     }
 }
 
-/* Points on the axis of their joint, or at the crossing of several, get a size. */
+/* Point masses on the axis of their joint, or at the intersection of several axes, get an
+ * inertia. */
 static bool settle_points(const builder *b)
 {
     gw_mechanism *m = &b->out->mechanism;
@@ -486,7 +488,7 @@ static bool settle_points(const builder *b)
     return true;
 }
 
-/* Labels are unique in a mechanism; those that letters made alike go without. */
+/* Labels must be unique in a mechanism: repeated ones are removed. */
 static void drop_repeated_labels(gw_mechanism *m)
 {
     for (int i = 0; i < m->link_count; i++)
@@ -545,7 +547,7 @@ static bool make_mechanism(builder *b, const char *tip)
 
 /* ---- a description of which nothing moves --------------------------------------------------- */
 
-/* The sphere of the same moments of inertia, all in all. */
+/* A sphere with the same sum of moments of inertia: r^2 = 5/2 (trace / 3) / m. */
 static gw_shape sphere_of(const gw_mass *m)
 {
     double trace = m->inertia.m[0][0] + m->inertia.m[1][1] + m->inertia.m[2][2];
@@ -553,7 +555,7 @@ static gw_shape sphere_of(const gw_mass *m)
     return (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = fmax(radius, LEAST_RADIUS)};
 }
 
-/* The group of the root as an object. */
+/* Makes an object of the root's group. */
 static bool make_body(builder *b)
 {
     const urdf_link *root = &b->tree->links[root_of(b->tree)];
@@ -622,7 +624,7 @@ static bool build_robot(const urdf_tree *tree, const char *tip, urdf_robot *out,
 {
     builder b = {.tree = tree, .out = out, .error = error};
     bool ok = take_memory(&b) || gw_fail(error, GW_FAILED, "", "no memory for a mechanism");
-    out->mechanism.link_count = 0; /* of those that there is room for */
+    out->mechanism.link_count = 0; /* of those so far */
     ok = ok && make_mechanism(&b, tip);
     out->one_body = ok && out->mechanism.link_count == 0;
     if (out->one_body)

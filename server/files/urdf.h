@@ -1,14 +1,14 @@
 /*
  * Mechanisms out of URDF: the robot description of ROS, an XML text.
  *
- * Taken over: the tree of joints (revolute, continuous, prismatic, planar, floating; fixed ones
- * join two links into one, whatever they say of axes or limits), their origins, axes, limits of
- * position, damping and friction, limits of effort and speed as those of a motor that gives nothing
- * yet; mimic as gears; masses, centres of mass and inertias; boxes, cylinders, spheres and capsules
- * as geometry, collision ones first; the name of the first visual mesh. Left out: colours,
- * transmissions, whatever else.
+ * Read: the tree of joints (revolute, continuous, prismatic, planar, floating; fixed joints merge
+ * two links, and their axes and limits are ignored), their origins, axes, position limits, damping
+ * and friction; limits of effort and velocity, as those of motors that exert nothing yet; mimic, as
+ * gears; masses, centres of mass and inertias; boxes, cylinders, spheres and capsules as geometry,
+ * those of collision elements first; the name of the first visual mesh. Ignored: colours,
+ * transmissions and all other elements.
  *
- * Links that no joint moves are the ground. A description of which nothing moves is one body.
+ * Links that no joint moves are the ground. A description without a moving joint is one body.
  * Entities and document types are refused. Any server thread; no state.
  */
 #ifndef GW_SERVER_FILES_URDF_H
@@ -18,20 +18,21 @@
 
 #include "rt/guideway.h"
 
-#define URDF_NOTES 64     /* kept of those that a description gives rise to */
-#define URDF_TIP   "/tip" /* where an error is that is not the description's */
+#define URDF_NOTES 64     /* most notes that are kept for one description */
+#define URDF_TIP   "/tip" /* pointer of an error that concerns `tip`, not the description */
 
 typedef struct urdf_robot {
-    bool one_body; /* an object, and no mechanism */
+    bool one_body; /* the result is an object, not a mechanism */
     gw_mechanism mechanism;
     gw_object object;
-    int note_count; /* sentences about what was not taken as it is written */
+    int note_count; /* sentences about differences from the description */
     char notes[URDF_NOTES][200];
 } urdf_robot;
 
-/* Reads a description. `tip` (or NULL) names the link that is the mechanism's tip. Ids are the
- * robot's name; joints start at 0, or at their limit next to it, or where what they mimic has them.
- * False with an error that names element, attribute and line; else urdf_finish() ends it. */
+/* Reads a description. `tip` (or NULL) names the link that is the mechanism's tip. The id is the
+ * robot's name. Joints start at 0, or at the limit nearest to 0, or at the position given by the
+ * joint that they mimic. False with an error that names element, attribute and line; else
+ * urdf_finish() frees the result. */
 bool urdf_read(const char *text, size_t length, const char *tip, urdf_robot *out, gw_error *error);
 void urdf_finish(urdf_robot *robot);
 

@@ -1,8 +1,8 @@
 /*
- * A robot description from its XML text to the tree of its links: the grammar, what the elements
- * say, and links and joints joined by name into one tree. Elements that nobody asked for are passed
- * over, whatever they hold; document types and entities are refused, for they are how a kilobyte
- * becomes a gigabyte. Any server thread.
+ * Parses a robot description from XML into the tree of its links: the grammar, the elements'
+ * contents, and links and joints joined by name into one tree. Unknown elements are skipped with
+ * their contents. Document types and entities are refused, since their expansion can be of any
+ * size. Any server thread.
  */
 #include "server/files/urdf_tree.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements by what they say. */
+/* Elements, by their meaning here. */
 typedef enum urdf_element {
     ELEMENT_OUTSIDE,
     ELEMENT_ROBOT,
@@ -48,7 +48,7 @@ typedef struct reading {
     int depth;
     gw_error *error;
     bool failed;
-    const char *name; /* of the element at hand */
+    const char *name; /* of the current element */
     const char **attributes;
 } reading;
 
@@ -59,7 +59,7 @@ static unsigned line_of(const reading *xml)
     return (unsigned)XML_GetCurrentLineNumber(xml->parser);
 }
 
-/* Ends the reading with an error; returns false. */
+/* Stops parsing with an error; returns false. */
 static __attribute__((format(printf, 3, 4))) bool refuse(reading *xml, gw_error_code code,
                                                          const char *format, ...)
 {
@@ -77,7 +77,7 @@ static __attribute__((format(printf, 3, 4))) bool refuse(reading *xml, gw_error_
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
-/* The attribute of the element at hand; NULL where there is none. */
+/* An attribute of the current element; NULL where it is missing. */
 static const char *attribute_of(const reading *xml, const char *name)
 {
     for (const char **a = xml->attributes; *a; a += 2)
@@ -98,7 +98,8 @@ static bool read_name(reading *xml, const char *name, char out[URDF_NAME])
     return true;
 }
 
-/* `count` numbers, 6 at most, with white space between them; what is absent stays as it is. */
+/* Reads `count` numbers, at most 6, separated by white space; `out` is unchanged where the
+ * attribute is missing. */
 static bool read_numbers(reading *xml, const char *name, int count, double *out)
 {
     const char *text = attribute_of(xml, name), *at = text;
@@ -129,7 +130,7 @@ static bool read_number(reading *xml, const char *name, bool required, double *o
     return read_numbers(xml, name, 1, out);
 }
 
-/* In m, required; `sizeless` where it is not above 0. */
+/* A length in m, required; sets `sizeless` where it is not above 0. */
 static bool read_length(reading *xml, const char *name, bool *sizeless, double *out)
 {
     if (!read_number(xml, name, true, out))
@@ -138,7 +139,7 @@ static bool read_length(reading *xml, const char *name, bool *sizeless, double *
     return true;
 }
 
-/* xyz and rpy: about the fixed axes x, y, z, in this order. */
+/* Reads xyz and rpy: rotations about the fixed axes x, y, z, in this order. */
 static bool read_origin(reading *xml, gw_pose *pose)
 {
     double p[3] = {0}, a[3] = {0};
@@ -153,7 +154,7 @@ static bool read_origin(reading *xml, gw_pose *pose)
 
 /* ---- what elements say ----------------------------------------------------------------------- */
 
-/* One more, zeroed, at the end of an array; NULL with an error. */
+/* Appends a zeroed element to an array; NULL with an error. */
 static void *append_element(reading *xml, void **array, int *count, int most, size_t size,
                             const char *what)
 {
@@ -161,7 +162,7 @@ static void *append_element(reading *xml, void **array, int *count, int most, si
         refuse(xml, GW_TOO_LARGE, "there are more than %d %s", most, what);
         return NULL;
     }
-    if ((*count & (*count - 1)) == 0) { /* full at powers of two */
+    if ((*count & (*count - 1)) == 0) { /* full: its room is a power of two */
         void *grown = realloc(*array, size * (size_t)(*count > 0 ? 2 * *count : 1));
         if (!grown) {
             refuse(xml, GW_FAILED, "no memory");
@@ -276,8 +277,8 @@ static void read_mimic(reading *xml, urdf_joint *joint)
         read_number(xml, "offset", false, &joint->offset);
 }
 
-/* Whether what the element says of a joint's coordinates counts: a fixed joint has none, whatever
- * stands there, and a floating one no axis. */
+/* True where the element applies to the joint's type: a fixed joint has no coordinates, and a
+ * floating one no axis. */
 static bool is_element_read(const urdf_joint *joint, urdf_element what)
 {
     bool coordinates = what == ELEMENT_AXIS || what == ELEMENT_LIMIT || what == ELEMENT_DYNAMICS ||
@@ -303,7 +304,8 @@ static void read_limit(reading *xml, urdf_joint *joint)
         read_number(xml, "velocity", false, &joint->speed);
 }
 
-/* An element inside a link, a joint or a solid belongs to the last one that was begun. */
+/* Handles the start of an element; inside a link, joint or solid it belongs to the last one
+ * begun. */
 static void begin_element(reading *xml, urdf_element what)
 {
     urdf_tree *t = xml->tree;
@@ -450,7 +452,7 @@ static void XMLCALL on_doctype(void *user, const char *name, const char *system,
                                int internal)
 {
     (void)name, (void)system, (void)public;
-    if (internal) /* what stands outside the file is never read */
+    if (internal) /* external subsets are never read */
         refuse(user, GW_BAD_INPUT,
                "<!DOCTYPE ..[..]>: document types with entities are not accepted");
 }
@@ -508,7 +510,8 @@ static bool join_links(urdf_tree *t, int index, gw_error *error)
     return true;
 }
 
-/* A link's way up ends at a root, within as many joints as there are. */
+/* True where the chain of parents from a link ends at a root within as many steps as there are
+ * joints. */
 static bool reaches_root(const urdf_tree *t, int link)
 {
     int steps = 0;

@@ -1,6 +1,6 @@
 /*
- * A robot description as it is written, before a mechanism is made of it: urdf_parse.c reads it,
- * urdf.c makes the mechanism.
+ * A parsed robot description, before a mechanism is built from it: urdf_parse.c reads it, urdf.c
+ * builds the mechanism.
  */
 #ifndef GW_SERVER_FILES_URDF_TREE_H
 #define GW_SERVER_FILES_URDF_TREE_H
@@ -26,7 +26,7 @@ typedef enum urdf_joint_type {
 typedef struct urdf_solid {
     int link;
     bool collision, has_shape;
-    bool sizeless; /* it states a shape without a size */
+    bool sizeless; /* its shape has a size that is not above 0 */
     gw_pose pose;  /* link_from_solid */
     gw_shape shape;
     char mesh[URDF_NAME]; /* empty: none */
@@ -48,7 +48,7 @@ typedef struct urdf_joint {
     gw_vec3 axis;
     double lower, upper, effort, speed, damping, friction;
     bool has_limit, mimics;
-    char mimicked[URDF_NAME]; /* position = multiplier times its position + offset */
+    char mimicked[URDF_NAME]; /* position = multiplier times the mimicked position + offset */
     double multiplier, offset;
     int from, to; /* links */
     unsigned line;
@@ -62,8 +62,8 @@ typedef struct urdf_tree {
     urdf_solid *solids;
 } urdf_tree;
 
-/* The text as written, links and joints joined by name into a tree with one root; NULL with an
- * error. To be freed by urdf_tree_destroy(). */
+/* Parses the text; links and joints are joined by name into a tree with one root. NULL with an
+ * error. urdf_tree_destroy() frees it. */
 urdf_tree *urdf_tree_read(const char *text, size_t length, gw_error *error);
 void urdf_tree_destroy(urdf_tree *tree); /* NULL is fine */
 

@@ -1,5 +1,5 @@
 /*
- * Assembly of the scene: a question, or an edit of all objects' poses in one revision.
+ * Assembly of the scene's parts: as a query, or as one edit of all objects' poses.
  */
 #include <stdlib.h>
 
@@ -9,11 +9,11 @@
 #define CALL_TIME_MAX 2.0 /* s */
 #define TRACE_MAX     4096
 
-/* The iterations as the call answers them. */
+/* Watches the iterations of an assembly: its deadline and the trace for the answer. */
 typedef struct assembly_watch {
     double until;
-    json_t *trace; /* NULL: nobody asked */
-    bool late;     /* the time was up */
+    json_t *trace; /* NULL: not asked for */
+    bool late;     /* the deadline has passed */
 } assembly_watch;
 
 static bool watch_iteration(void *context, int start, int iteration, double residual, double step)
@@ -29,7 +29,7 @@ static bool watch_iteration(void *context, int start, int iteration, double resi
     return !w->late;
 }
 
-/* The poses of a scene's parts, assembled; NULL with an error. */
+/* Assembles the parts of a scene; NULL with an error. */
 static gw_assembly *assemble_scene(const gw_scene *scene, const wire_assembly_request *request,
                                    gw_assembly_result *result, json_t **answer, gw_error *error)
 {
@@ -78,7 +78,8 @@ static void answer_assembly(api_call *call, const wire_assembly_request *request
     app_document_put(document);
 }
 
-/* The edit is made where every relation holds, or where it is wanted even so. */
+/* Edits the scene where every relation is satisfied, or where the request applies the best result
+ * anyway. */
 static void commit_assembly(api_call *call, const wire_assembly_request *request)
 {
     gw_error error = {0};

@@ -1,5 +1,5 @@
 /*
- * Contacts: what touches now, and how contacts are resolved.
+ * The present contacts, and the settings by which contacts are resolved.
  */
 #include "server/rest/call.h"
 

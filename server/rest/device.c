@@ -1,5 +1,5 @@
 /*
- * Drivers, and who operates a device by script.
+ * Drivers, and the scripted operators of devices.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ void api_operator_get(api_call *call)
     app_document_put(document);
 }
 
-/* Puts an operator in place (taken over), effective in the next tick. */
+/* Sets the operator, ownership passes; in effect in the next tick. */
 static bool set_operator(api_call *call, gw_operator *operator, app_edit * edit)
 {
     int index = resource_begin(call, edit);

@@ -1,14 +1,14 @@
 /*
  * Several edits in one request: each is made by the handler of its route on one copy of the scene,
- * which is committed once. Where the whole is not right, the edits are made again and the scene is
- * checked after each, so that the first that is wrong is named.
+ * which is committed once. Where the result is invalid, the edits are made again with a check of
+ * the scene after each, so that the error names the first invalid one.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "server/rest/call.h"
 
-#define EDITS_MOST 1024 /* a constraint each */
+#define EDITS_MOST 1024 /* enough for one for each constraint */
 
 /* Method, path and body of an edit; false: the reply is set. */
 static bool read_edit(api_call *one, const json_t *value, api_request *request)
@@ -30,11 +30,11 @@ static bool read_edit(api_call *one, const json_t *value, api_request *request)
     }
     request->path =
         strncmp(path, API_PREFIX "/", sizeof API_PREFIX) == 0 ? path + strlen(API_PREFIX) : path;
-    one->body = json_deep_copy(body); /* handlers change it */
+    one->body = json_deep_copy(body); /* handlers modify it */
     return true;
 }
 
-/* The route of an edit, and a body where it takes one; NULL: the reply is set. */
+/* The route of an edit, and its body where the route takes one; NULL: the reply is set. */
 static const api_route *find_route(api_call *one)
 {
     char allow[64];
@@ -76,7 +76,7 @@ static bool make_edit(const api_call *call, api_batch *batch, const json_t *valu
     return batch->made;
 }
 
-/* Makes all of them in the edit's scene. False: the reply is set and the edit has ended. */
+/* Makes all edits in the scene. False: the reply is set and the edit has ended. */
 static bool make_all(api_call *call, app_edit *edit, bool checks)
 {
     api_batch batch = {.edit = *edit, .checks = checks};
@@ -93,7 +93,7 @@ static bool make_all(api_call *call, app_edit *edit, bool checks)
     return true;
 }
 
-/* The scene is not right: once more from the start, with a look after each edit. */
+/* Makes the edits again from the start, with a check after each. */
 static bool make_again(api_call *call, app_edit *edit)
 {
     gw_error error = {0};

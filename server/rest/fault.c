@@ -1,5 +1,5 @@
 /*
- * The ticks before a fault, to be looked at after it.
+ * The recorded ticks before a fault.
  */
 #include <stdlib.h>
 

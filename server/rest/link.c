@@ -1,6 +1,6 @@
 /*
- * Links and joints of one mechanism: read, change, add at the end, remove the last, drive by a
- * motor. A merge patch of a mechanism replaces its links as a whole; here it is one at a time.
+ * Links and joints of one mechanism: read, change, append, remove the last, set a motor. A merge
+ * patch of a mechanism replaces all its links; these routes change one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static bool begin_link_edit(api_call *call, app_edit *edit, gw_mechanism **mecha
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* The mechanism that the address names in the newest document, which is given back where there is
- * none. */
+/* The mechanism that the address names, in the newest document; NULL with the document released
+ * where there is none. */
 static const gw_mechanism *find_mechanism(api_call *call, app_document **document)
 {
     *document = app_document_get(call->app);
@@ -106,7 +106,7 @@ static void finish_link_edit(api_call *call, app_edit *edit, int index, int link
     app_edit_end(edit);
 }
 
-/* What the patch says of where the link's joint begins. */
+/* Records which initial values of the link's joint the patch states. */
 static bool state_begin(const api_call *call, app_edit *edit, const gw_mechanism *m, int link,
                         gw_error *error)
 {
@@ -179,8 +179,7 @@ void api_link_delete(api_call *call)
         app_edit_end(&edit);
         return;
     }
-    (void)gw_mechanism_resize(m,
-                              link); /* it gives memory back: where it cannot, some more is kept */
+    (void)gw_mechanism_resize(m, link); /* it only frees memory: a failure is harmless */
     if (!api_commit(call, &edit, NULL, NULL))
         return;
     call->reply->status = 204;
@@ -189,7 +188,7 @@ void api_link_delete(api_call *call)
 
 /* ---- motors -------------------------------------------------------------------------------- */
 
-/* Sets the motor of the joint that the address names; true: it is done, the edit is still open. */
+/* Sets the motor of the joint that the address names; true: committed, with the edit still open. */
 static bool set_motor(api_call *call, const gw_motor *motor, app_edit *edit)
 {
     gw_mechanism *m;

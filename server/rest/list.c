@@ -1,8 +1,8 @@
 /*
- * Lists, answered piece by piece: whoever reads slowly, or asks for all features of thousands of
- * objects, has one piece in memory and not the whole. The first piece is written with the answer,
- * what follows when the client took the one before. Which entries there are is decided here for all
- * collections: ?offset, ?limit, ?after=ID, and ?MEMBER=VALUE of any member of the entries. Any
+ * Lists, answered piece by piece, so that a slow client, or a list of all features of thousands of
+ * objects, has one piece in memory at a time. The first piece is written with the answer, each
+ * further one when the client has taken the one before. The selection of entries is the same for
+ * all collections: ?offset, ?limit, ?after=ID, and ?MEMBER=VALUE for any member of the entries. Any
  * thread of HTTP, one at a time.
  */
 #include <assert.h>
@@ -12,10 +12,10 @@
 
 #include "server/rest/call.h"
 
-#define PIECE_BYTES (64 << 10) /* of text, and the entry that went over it */
+#define PIECE_BYTES (64 << 10) /* of text, exceeded by the last entry of the piece */
 
-/* Ids have plus signs and names have spaces, and which of them a plus sign of a query means nobody
- * says: an entry is meant by either. */
+/* The two readings of a query's value: ids contain plus signs and names spaces, and a plus sign in
+ * a query can mean either. An entry matches by one of them. */
 typedef struct asked_value {
     char text[API_MAX_VALUE], form[API_MAX_VALUE];
 } asked_value;
@@ -27,12 +27,12 @@ typedef struct filter {
 
 struct api_pieces {
     api_entries entries;
-    int next;      /* group that is read next */
-    json_t *group; /* being written, from `at` on; NULL: none */
+    int next;      /* the group to read next */
+    json_t *group; /* the current group, written from `at` on; NULL: none */
     size_t at;
-    int skip, left; /* of the page; left -1: all */
+    int skip, left; /* of the page; left -1: no limit */
     asked_value after;
-    bool passed; /* the entry that the page begins after; true where there is none */
+    bool passed; /* the entry given by ?after was passed; true where none was given */
     int filter_count;
     filter filters[API_MAX_QUERY];
     bool begun, ended, written, failed;
@@ -51,7 +51,8 @@ static bool value_means(const asked_value *value, const char *text)
     return strcmp(text, value->text) == 0 || strcmp(text, value->form) == 0;
 }
 
-/* True where the first of these members that the entry has is the id. */
+/* True where the entry's id equals this one; the first of these members that the entry has is its
+ * id. */
 static bool has_id(const json_t *entry, const asked_value *id)
 {
     static const char *const names[] = {"id", "file", "object", "name", "mechanism"};
@@ -95,7 +96,7 @@ static bool passes_filters(api_pieces *p, const json_t *entry)
 
 /* ---- pieces -------------------------------------------------------------------------------- */
 
-/* The next entry, borrowed until the one after it; NULL: that was the last, or memory is short. */
+/* The next entry, borrowed until the following call; NULL: there is none, or memory is short. */
 static const json_t *next_entry(api_pieces *p)
 {
     while (!p->group || (json_is_array(p->group) && p->at == json_array_size(p->group))) {
@@ -181,7 +182,7 @@ void api_pieces_destroy(api_pieces *p)
 
 /* ---- the answer ---------------------------------------------------------------------------- */
 
-/* The query's parameters of the list. */
+/* Reads the list's query parameters. */
 static void take_query(const api_call *call, api_pieces *p)
 {
     p->skip = call->offset;
@@ -194,7 +195,7 @@ static void take_query(const api_call *call, api_pieces *p)
     }
 }
 
-/* True where `p` is of further use. */
+/* Answers the first piece. True where more pieces follow, so that `p` is still needed. */
 static bool answer_piece(api_call *call, api_pieces *p)
 {
     take_query(call, p);

@@ -1,5 +1,5 @@
 /*
- * Mesh files as resources: kept in the data folder, checked when they come.
+ * Mesh files as resources: stored in the data folder, checked at upload.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ static bool names_mesh(const gw_shape *shape, const char *file)
     return false;
 }
 
-/* True where something of the scene has the mesh: the reply is set. */
+/* True where an object or link of the scene uses the mesh: the reply is set. */
 static bool refuse_if_used(api_call *call)
 {
     app_document *document = app_document_get(call->app);

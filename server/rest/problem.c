@@ -1,5 +1,6 @@
 /*
- * Kinds of problems: what `type` of an error's answer names, with a page for each. The names stay.
+ * Kinds of problems: the values of `type` in error answers, with a page for each. Their names never
+ * change.
  */
 #include "server/rest/problem.h"
 
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first row of a status is what it means unless more is known. */
+/* The first row of a status is its default kind. */
 static const problem_kind kinds[] = {
     {400, "bad-request", "Bad Request",
      "Something in the request is not as it must be. Each entry of errors has the JSON pointer of "

@@ -14,7 +14,7 @@ typedef struct problem_kind {
     const char *name, *title, *meaning;
 } problem_kind;
 
-/* The usual kind of a status; of one that is unknown, that of 500. */
+/* The default kind of a status; of an unknown status that of 500. */
 const problem_kind *problem_of_status(int status);
 
 /* NULL where there is none of this name. */

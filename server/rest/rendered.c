@@ -1,9 +1,10 @@
 /*
- * The answer to a requested stiffness and mass: what the tool's device renders of it.
+ * The requested stiffness and mass of a tool, and those that its device renders.
  */
 #include "server/rest/call.h"
 
-/* Of a held object its own; of links and members of systems what the loop found last. */
+/* The mass that the device has to render: a held object's own; for links and members of systems the
+ * loop's last value. */
 static void model_mass(const gw_scene *scene, const gw_tool *tool, const gw_tool_state *state,
                        gw_render_request *request)
 {

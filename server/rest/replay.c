@@ -1,6 +1,6 @@
 /*
- * Answers that are kept for a repeated Idempotency-Key: a ring of the newest, behind a mutex. What
- * tells two requests apart is a hash of address, conditions and body.
+ * Stored answers for repeated Idempotency-Keys: a ring of the newest, under a mutex. Two requests
+ * with the same key are distinguished by a hash of address, conditions and body.
  */
 #include "server/rest/replay.h"
 
@@ -17,7 +17,7 @@
 #define MOST_BYTES (16 << 20) /* of all bodies */
 
 typedef struct kept {
-    char key[REPLAY_KEY + 1]; /* "": free */
+    char key[REPLAY_KEY + 1]; /* "": a free entry */
     uint64_t hash;
     bool done;
     double at_s;
@@ -26,18 +26,18 @@ typedef struct kept {
 
 struct api_replays {
     pthread_mutex_t lock;
-    int next; /* oldest */
+    int next; /* the oldest entry */
     size_t bytes;
     kept kept[KEPT];
 };
 
-/* The part and an end that no text contains. */
+/* Hashes the part and a terminator that no text contains. */
 static uint64_t hash_more(uint64_t hash, const char *data, size_t size)
 {
     return text_hash(text_hash(hash, data, size), "\xff", 1);
 }
 
-/* A header that is not there is another one than an empty one. */
+/* Hashes a header; a missing one differs from an empty one. */
 static uint64_t hash_header(uint64_t hash, const char *value)
 {
     return hash_more(hash_more(hash, value ? "+" : "-", 1), value ? value : "",
@@ -83,7 +83,7 @@ static bool is_key(const char *key)
     return size > 0 && size <= REPLAY_KEY;
 }
 
-/* A place for one that is being carried out; NULL: as many as fit are. */
+/* An entry for a request in progress; NULL where all entries are in progress. */
 static kept *take_place(api_replays *replays)
 {
     for (int i = 0; i < KEPT; i++) {

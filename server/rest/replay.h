@@ -1,6 +1,6 @@
 /*
- * Idempotency keys: a POST that is repeated with the same key and the same body within ten minutes
- * is answered as the first time and not carried out again. Any thread.
+ * Idempotency keys: a POST repeated with the same key and the same content within ten minutes gets
+ * the first answer again and is not carried out twice. Any thread.
  */
 #ifndef GW_SERVER_REST_REPLAY_H
 #define GW_SERVER_REST_REPLAY_H
@@ -12,8 +12,8 @@
 api_replays *api_replays_create(void);          /* NULL where memory is short */
 void api_replays_destroy(api_replays *replays); /* NULL is fine */
 
-/* True where the request is to be carried out, and api_replays_end() called with its answer. False:
- * the reply is set, the former one or a refusal. */
+/* True where the request is to be carried out and api_replays_end() to be called with its answer.
+ * False: the reply is set, to the stored answer or a refusal. */
 bool api_replays_begin(api_replays *replays, const api_request *request, api_reply *reply);
 void api_replays_end(api_replays *replays, const api_request *request, const api_reply *reply);
 

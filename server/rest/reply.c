@@ -1,6 +1,6 @@
 /*
- * Replies of the API, and the part of an edit that every handler shares: If-Match, the commit, the
- * dry run's answer, the refusal.
+ * Replies of the API, and the steps of an edit that all handlers share: If-Match, the commit, the
+ * answer of a dry run, the refusal.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -13,7 +13,8 @@
 
 /* ---- replies ------------------------------------------------------------------------------- */
 
-/* Begins anew: what was short for the answer may be there for the word about it. */
+/* Clears the shortage of memory first: memory that was short for the answer may suffice for the
+ * problem. */
 static json_t *problem_json(const problem_kind *kind, int status, const char *detail)
 {
     wire_memory_clear();
@@ -23,7 +24,7 @@ static json_t *problem_json(const problem_kind *kind, int status, const char *de
                      describe_text(detail));
 }
 
-/* `written`, taken over: NULL where memory is short. */
+/* Sets the reply to `written`, ownership passes; NULL when memory is short. */
 static void write_text(api_reply *reply, int status, const char *mime, gw_text *written)
 {
     text_unref(reply->body);
@@ -132,7 +133,7 @@ static int status_of(gw_error_code code)
     return 500;
 }
 
-/* Of one of several edits: the pointer goes through the request's array. */
+/* The JSON pointer of an error. In a batch it goes through the request's array. */
 static void locate_error(const api_call *call, const gw_error *error, int status, char pointer[256])
 {
     const char *part = error->where[0] ? "/body" : "";
@@ -144,7 +145,7 @@ static void locate_error(const api_call *call, const gw_error *error, int status
         snprintf(pointer, 256, "%s", error->where);
 }
 
-/* A missing entry that one of several edits names is the body's fault, not the address's. */
+/* In a batch a missing entry is an error in the body, not in the address: 400. */
 static int batch_status(const api_call *call, int status)
 {
     return call->batch && (status == 404 || status == 405) ? 400 : status;
@@ -155,7 +156,7 @@ static json_t *problem_of(const api_call *call, const gw_error *error, int statu
     const gw_error *all = error;
     int count = wire_errors(&all);
     if (count < 2 || strcmp(all->where, error->where) != 0 ||
-        strcmp(all->message, error->message) != 0) { /* not of a document that was read */
+        strcmp(all->message, error->message) != 0) { /* not about the document */
         all = error;
         count = 1;
     }
@@ -178,7 +179,7 @@ static void write_problem(api_call *call, const gw_error *error, int status)
                problem_of(call, error, status));
 }
 
-/* Consequences of a shortage of memory are not the request's fault. */
+/* Reports a shortage of memory in place of the errors that it caused. */
 static const gw_error *blame_error(const gw_error *error)
 {
     static const gw_error none = {.code = GW_FAILED, .message = "memory is short"};
@@ -256,7 +257,7 @@ static bool matches_revision(const char *if_match, uint64_t revision)
     return api_lists_tag(if_match, tag);
 }
 
-/* ?group=ID: of a drag, whose edits are one step for undo. */
+/* ?group=ID: the edits of one drag, which are one step for undo. */
 static bool take_group(api_call *call, app_edit *edit)
 {
     char id[API_MAX_VALUE];
@@ -320,7 +321,7 @@ void api_name(char *list, size_t size, const char *what, const char *id)
     snprintf(list + used, size - used, "%s%s %s", used ? ", " : "", what, id);
 }
 
-/* A pointer into the scene file becomes one into the body. */
+/* Turns a pointer into the scene file into one into the body. */
 static void rebase_pointer(gw_error *error, const char *item)
 {
     size_t size = item ? strlen(item) : 0;
@@ -331,7 +332,7 @@ static void rebase_pointer(gw_error *error, const char *item)
 
 static void answer_refusal(api_call *call, const app_edit *edit, gw_error *error, const char *item)
 {
-    /* A missing entry that a body refers to is the body's fault, not the address's. */
+    /* A missing entry that the body refers to is an error in the body: 400. */
     int status = error->code == GW_NOT_FOUND ? 400 : status_of(error->code);
     const bool open = error->code == GW_UNHANDLED && !edit->failed && edit->scene;
     const gw_error given = *error;
@@ -349,7 +350,7 @@ static void answer_dry_run(api_call *call, const app_edit *edit, const char *obj
     const app_document *would = edit->document;
     int index = object ? gw_scene_object(would->scene, object) : -1;
     const gw_placement *placement = index < 0 ? NULL : gw_layout_placement(would->layout, index);
-    if (edit->failed) { /* the bad news first, whichever object has it */
+    if (edit->failed) { /* an object without a solution comes first */
         placement = edit->failed;
         index = placement->object;
     }
@@ -360,8 +361,8 @@ static void answer_dry_run(api_call *call, const app_edit *edit, const char *obj
                  describe_solutions(would->scene, would->layout, would->layout->poses));
 }
 
-/* One of several edits is made: the others follow in the same scene. False, as the handler has no
- * more to do. */
+/* The edit of a batch is made; the others follow in the same scene. Returns false, since the
+ * handler has nothing more to do. */
 static bool keep_in_batch(api_call *call, app_edit *edit, const char *item)
 {
     gw_error error = {0};
@@ -400,9 +401,9 @@ bool api_commit(api_call *call, app_edit *edit, const char *item, const char *ob
 
 /* ---- merge patches -------------------------------------------------------------------------- */
 
-/* Members of which one excludes the others: a mass given by patch takes the place of a density, a
- * line that of a point, a held mechanism that of an object; another type of geometry or operator
- * that of all the old type's members. Apart from that a patch is RFC 7396. */
+/* Groups of members that exclude one another: a patch that states a mass removes a density, a line
+ * a point, a held mechanism an object. Another type of geometry or operator removes all members of
+ * the old type. Otherwise a patch follows RFC 7396. */
 static const char *const groups[][4] = {
     {"mass", "density", NULL}, {"point", "line", "plane", NULL}, {"object", "mechanism", NULL}};
 
@@ -429,8 +430,8 @@ static bool other_type(const json_t *now, const json_t *patch)
     return old && new &&strcmp(old, new) != 0;
 }
 
-/* A joint of another type has other coordinates; a gear has no ends, and nothing else has what it
- * joins. */
+/* Removes members that do not apply to the new type: another type of joint has other coordinates, a
+ * gear has no ends, and other joints have no members of a gear. */
 static void drop_coordinates(json_t *now, const json_t *patch)
 {
     static const char *const of_type[] = {"position", "velocity", "limits", "damping",
@@ -471,6 +472,6 @@ json_t *api_merge(const api_call *call, json_t *now)
     json_decref(now);
     if (!wire_memory_short())
         return merged;
-    json_decref(merged); /* it may lack what nobody asked to remove */
+    json_decref(merged); /* a partly applied patch may lack members that should stay */
     return NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * The one handler of all collections of the scene. What differs between them is in the rows of
- * resources.c. Any thread of HTTP.
+ * The handlers of all collections of the scene. Their differences are in the rows of resources.c.
+ * Any thread of HTTP.
  */
 #include "server/rest/resource.h"
 
@@ -69,8 +69,8 @@ static json_t *entry_json(const gw_resource *r, const resource_view *view, int i
     return r->show ? r->show(view, index) : r->encode(entry_of(r, view->document->scene, index));
 }
 
-/* Entry `index` of the document. `snapshot` belongs to the document or, of rows that are not live,
- * is of no use. */
+/* Answers entry `index` of the document. `snapshot` belongs to the document; it is unused by rows
+ * that are not live. */
 static void answer_entry(api_call *call, int status, const app_document *document,
                          const gw_snapshot *snapshot, int index)
 {
@@ -160,7 +160,7 @@ int resource_begin(api_call *call, app_edit *edit)
     return -1;
 }
 
-/* The object whose solution a dry run answers with; "": those of all. */
+/* The object whose solution a dry run answers; "": all of them. */
 static void object_of(const gw_resource *r, const gw_scene *scene, int index,
                       char object[GW_MAX_ID + 1])
 {
@@ -169,8 +169,8 @@ static void object_of(const gw_resource *r, const gw_scene *scene, int index,
         r->object(scene, index, object);
 }
 
-/* Commits and answers the entry at `index`. The edit ends before the answer is made: what it shows
- * may be asked of the loop or of a device, under locks that an edit holds. */
+/* Commits and answers the entry at `index`. The edit ends before the answer is written, since the
+ * answer may need the loop or a device under locks that an edit holds. */
 static void finish_entry(api_call *call, app_edit *edit, int index, int status)
 {
     const gw_resource *r = row_of(call);
@@ -195,7 +195,7 @@ static void finish_entry(api_call *call, app_edit *edit, int index, int status)
     app_document_put(document);
 }
 
-/* Puts a new entry (taken over) at the end of the scene. */
+/* Appends a new entry to the scene, ownership passes. */
 static void add_entry(api_call *call, app_edit *edit, void *e)
 {
     const gw_resource *r = row_of(call);
@@ -223,7 +223,7 @@ static void add_entry(api_call *call, app_edit *edit, void *e)
     finish_entry(call, edit, count_of(r, edit->scene) - 1, 201);
 }
 
-/* Puts an entry (taken over) in the place of the one at `index`. */
+/* Replaces the entry at `index`, ownership passes. */
 static void replace_entry(api_call *call, app_edit *edit, int index, void *e)
 {
     const gw_resource *r = row_of(call);
@@ -261,7 +261,7 @@ static bool decode_entry(const gw_resource *r, json_t *body, void *e, gw_error *
     return r->decode(body, "", e, error);
 }
 
-/* Read-only members of an answer may be sent back with the entry. */
+/* Removes the read-only member of an answer, which may be sent back with the entry. */
 static void leave_out_read_only(api_call *call)
 {
     if (row_of(call)->read_only)
@@ -286,7 +286,7 @@ void resource_post(api_call *call)
         add_entry(call, &edit, &e);
 }
 
-/* A body without an id has the address's; another one is refused. */
+/* Decodes a body whose id, where it has one, must be that of the address. */
 static bool decode_addressed(const api_call *call, json_t *body, void *e, gw_error *error)
 {
     const gw_resource *r = row_of(call);
@@ -331,7 +331,7 @@ void resource_put(api_call *call)
     }
 }
 
-/* What the patch says of how the entry begins. */
+/* Records which initial values of the entry the patch states. */
 static bool state_begin(const api_call *call, app_edit *edit, const void *e, gw_error *error)
 {
     const gw_resource *r = row_of(call);
@@ -360,7 +360,7 @@ void resource_patch(api_call *call)
         api_abandon(call, &edit, &error);
         return;
     }
-    if (r->letter && !e.bytes[0]) /* an id that a patch takes away stays */
+    if (r->letter && !e.bytes[0]) /* an id that a patch removes is kept */
         strcpy((char *)e.bytes, now);
     if (r->patched)
         r->patched(call->body, now, &e);

@@ -1,6 +1,6 @@
 /*
- * The rows of the resources, and the table of all routes. A new collection is one row here with the
- * functions that make it different from the others, and five lines of routes. Any thread of HTTP.
+ * The rows of the resources, and the table of all routes. A new collection needs one row here, its
+ * specific functions, and five lines of routes. Any thread of HTTP.
  */
 #include "server/rest/resource.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- what every row does alike ------------------------------------------------------------- */
 
-/* The functions of scene and schema as a row takes them, without the type of the entry. */
+/* Untyped wrappers of the functions of scene and schema for an entry, as a row takes them. */
 #define ENTRY(name, type, most, made)                                                              \
     static inline json_t *encode_##name(const void *entry)                                         \
     {                                                                                              \
@@ -48,7 +48,8 @@ static bool is_equal(const char *a, const char *b)
 
 /* ---- what stands on objects and links ------------------------------------------------------- */
 
-/* Whether a name means the object of this index, or a link of the mechanism from `first` on. */
+/* True where the name is that of object `index`, or of a link of mechanism `index` from number
+ * `first` on. */
 static bool names_object(const gw_scene *scene, const char *name, bool object, int index, int first)
 {
     int link;
@@ -57,7 +58,7 @@ static bool names_object(const gw_scene *scene, const char *name, bool object, i
     return gw_scene_link(scene, name, &link) == index && link >= first;
 }
 
-/* A feature goes by the name of its body too. */
+/* Appends an entry to the list; a feature is named together with its body. */
 static void name_entry(char *list, size_t size, const gw_name_use *use, const char *id)
 {
     char whole[RESOURCE_ID];
@@ -66,7 +67,7 @@ static void name_entry(char *list, size_t size, const gw_name_use *use, const ch
     api_name(list, size, use->noun, whole);
 }
 
-/* Adds the entries that name them. */
+/* Appends the entries that refer to the object or the links. */
 static void users_of_body(const gw_scene *scene, bool object, int index, int first, char *list,
                           size_t size)
 {
@@ -113,7 +114,7 @@ static void id_of_feature(const void *entry, char id[RESOURCE_ID])
     snprintf(id, RESOURCE_ID, "%s/%s", feature->object, feature->name);
 }
 
-/* Takes "object/feature" apart, or "mechanism.link/feature"; false where it is no such name. */
+/* Splits "object/feature" or "mechanism.link/feature"; false where it is not of this form. */
 static bool parse_reference(const char *id, gw_feature_ref *ref)
 {
     const char *slash = strchr(id, '/');
@@ -132,7 +133,8 @@ static int find_feature(const gw_scene *scene, const char *id)
     return parse_reference(id, &ref) ? gw_scene_feature(scene, ref.object, ref.feature) : -1;
 }
 
-/* One that a scene states would take the derived one's place under the constraints that name it. */
+/* A derived feature cannot be edited: a stated one of the same name would replace it in the
+ * constraints that refer to it. */
 static bool derived_feature(const gw_scene *scene, const char *id, gw_error *error)
 {
     gw_feature_ref ref;
@@ -177,7 +179,7 @@ static json_t *show_feature(const resource_view *view, int index)
     return feature_json(feature->object, feature->name, false, &feature->element);
 }
 
-/* Empty for a feature of a link. */
+/* The object of a feature; empty for a feature of a link. */
 static void object_of_feature(const gw_scene *scene, int index, char object[GW_MAX_ID + 1])
 {
     int of = gw_scene_object(scene, scene->features[index].object);
@@ -241,7 +243,7 @@ static json_t *features_of(const gw_scene *scene, const char *id, const gw_shape
     return list;
 }
 
-/* Those of an object, or behind all objects of a link. */
+/* The features of one object, or, for an index after the objects, of one link. */
 static json_t *features_at(const api_entries *entries, int index)
 {
     const gw_scene *scene = entries->document->scene;
@@ -307,7 +309,7 @@ static void api_feature_get(api_call *call)
 
 /* ---- constraints --------------------------------------------------------------------------- */
 
-/* The former type's value does not outlive it. */
+/* Clears the value where the new type of constraint has none. */
 static void patched_constraint(const json_t *patch, const void *now, void *entry)
 {
     gw_scene_constraint *constraint = entry;
@@ -345,7 +347,7 @@ static void users_of_constraint(const gw_scene *scene, int index, char *list, si
 
 /* ---- joints -------------------------------------------------------------------------------- */
 
-/* The scene's words, and where it is now. */
+/* The joint as in the scene, with its present state. */
 static json_t *show_joint(const resource_view *view, int index)
 {
     const gw_scene *scene = view->document->scene;
@@ -416,7 +418,7 @@ static void users_of_material(const gw_scene *scene, int index, char *list, size
 
 /* ---- mechanisms ---------------------------------------------------------------------------- */
 
-/* The scene's words, and the joints now. */
+/* The mechanism as in the scene, with the present state of its joints. */
 static json_t *show_mechanism(const resource_view *view, int index)
 {
     const gw_scene *scene = view->document->scene;
@@ -427,8 +429,8 @@ static json_t *show_mechanism(const resource_view *view, int index)
 
 /* ---- robot descriptions --------------------------------------------------------------------- */
 
-/* {"id", "urdf", "tip", "base"}; a member `urdf` tells it from a mechanism and from an object. The
- * robot is the caller's to finish; NULL with an error. */
+/* Decodes {"id", "urdf", "tip", "base"}; the member `urdf` distinguishes it from a mechanism or an
+ * object. The caller finishes the robot; NULL with an error. */
 static urdf_robot *decode_robot(const json_t *body, gw_pose *base, gw_error *error)
 {
     static const char *const allowed[] = {"id", "urdf", "tip", "base", NULL};
@@ -458,7 +460,7 @@ static urdf_robot *decode_robot(const json_t *body, gw_pose *base, gw_error *err
     return NULL;
 }
 
-/* Takes the mechanism, or the object, out of a robot whose other half is empty. */
+/* Moves the mechanism or the object out of a robot; the other of the two is empty. */
 static bool take_robot(const json_t *body, bool one_body, void *entry, gw_error *error)
 {
     gw_pose base;
@@ -516,7 +518,7 @@ static void users_of_mechanism(const gw_scene *scene, int index, char *list, siz
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
-/* The progress of a task: what is known of it, or nothing yet. */
+/* The progress of a task, where it ran in this scene; else the initial one. */
 static json_t *progress_of(gw_app *app, const gw_task *task)
 {
     char id[GW_MAX_ID + 1];
@@ -609,7 +611,7 @@ static const gw_resource resources[] = {
 
 /* ---- examples ------------------------------------------------------------------------------ */
 
-/* One for each body that a route takes, by the name that the route gives it. A test sends all. */
+/* One example for each body that a route takes, by the name in the route. A test sends them all. */
 #define POSE(p) "{\"p\":" p ",\"q\":[1,0,0,0]}"
 #define WAIT    "[{\"type\":\"wait\",\"seconds\":0.2}]"
 

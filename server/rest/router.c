@@ -1,7 +1,7 @@
 /*
- * A request's path through the route table: path, method, content type, body, query, handler.
- * Everything that can be refused without knowing the meaning of the route is refused here. Any
- * thread of HTTP.
+ * The steps of a request through the route table: path, method, content type, body, query, handler.
+ * A request that can be refused without knowing its route's meaning is refused here. Any thread of
+ * HTTP.
  */
 #include "server/rest/api.h"
 
@@ -16,7 +16,7 @@
 #include "server/rest/call.h"
 #include "server/rest/replay.h"
 
-/* Resources that a later version brings. */
+/* Resources of a later version. */
 static const char *const later[] = {"/recordings", NULL};
 
 /* ---- the way in ---------------------------------------------------------------------------- */
@@ -29,8 +29,8 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent-decodes `size` bytes; false where it is malformed, has a zero, or does not fit. A bare
- * space becomes `space`. */
+/* Percent-decodes `size` bytes; false where the text is malformed, contains a zero, or does not
+ * fit. An unencoded space becomes `space`. */
 static bool percent_decode(const char *in, size_t size, char space, char *out, size_t room)
 {
     size_t used = 0;
@@ -53,8 +53,7 @@ static bool percent_decode(const char *in, size_t size, char space, char *out, s
     return true;
 }
 
-/* libmicrohttpd has put a bare space where the query has a plus sign; a space itself comes as %20.
- */
+/* libmicrohttpd turns a plus sign in the query into a space; an encoded space is still %20. */
 static bool query_value(const api_call *call, const char *name, char plus, char *out, size_t size)
 {
     const api_request *request = call->request;
@@ -76,7 +75,7 @@ bool api_query_form(const api_call *call, const char *name, char *out, size_t si
     return query_value(call, name, ' ', out, size);
 }
 
-/* Matches a path against a pattern, taking its parameters out. */
+/* Matches a path against a pattern and extracts its parameters. */
 static bool match_path(const char *pattern, const char *path, char part[2][GW_MAX_ID + 1])
 {
     int count = 0;
@@ -142,7 +141,7 @@ static bool is_json_type(const char *type)
            (size == 28 && strncasecmp(type, "application/merge-patch+json", size) == 0);
 }
 
-/* Reads the body where the route takes one; false: the reply is set. */
+/* Parses the body where the route takes one; false: the reply is set. */
 static bool take_body(api_call *call, const api_route *route)
 {
     const api_request *request = call->request;
@@ -175,7 +174,7 @@ static bool take_body(api_call *call, const api_route *route)
     return true;
 }
 
-/* The names of the query parameters that a route knows, with their number. */
+/* The names of the query parameters of a route; returns their number. */
 static int known_names(const wire_operation *about, const char *names[6])
 {
     int count = 0;
@@ -193,7 +192,7 @@ static int known_names(const wire_operation *about, const char *names[6])
     return count;
 }
 
-/* A value that cannot be read would be passed over in silence. */
+/* Checks that a value can be read, since an unreadable one would be ignored silently. */
 static bool take_value(api_call *call, const api_pair *pair)
 {
     char value[API_MAX_VALUE];
@@ -207,7 +206,7 @@ static bool take_value(api_call *call, const api_pair *pair)
     return false;
 }
 
-/* True where parameter `i` of the query has the name of one before it. */
+/* True where an earlier parameter of the query has the same name as parameter `i`. */
 static bool is_repeated(const api_request *request, int i)
 {
     for (int k = 0; k < i; k++)
@@ -216,7 +215,7 @@ static bool is_repeated(const api_request *request, int i)
     return false;
 }
 
-/* A parameter that is misspelt, or given twice, would be passed over in silence. */
+/* Refuses unknown and repeated parameters, which would be ignored silently. */
 static bool take_names(api_call *call, const api_route *route)
 {
     const char *names[6];
@@ -315,7 +314,7 @@ static bool take_dry_run(api_call *call, const api_route *route)
     return true;
 }
 
-/* The role that a route needs: a halt is for everybody, what changes nothing for who may watch. */
+/* The role that a route needs: any for a halt, watch for routes that change nothing. */
 static unsigned role_of(const wire_operation *about)
 {
     const char *path = about->path;
@@ -375,7 +374,7 @@ bool api_is_quick(const gw_api *api, const char *method, const char *path)
     return api_is_halt(method, path);
 }
 
-/* Query and body; what is always carried out heeds neither. */
+/* Reads query and body; a halt ignores both. */
 static bool read_request(api_call *call, const api_route *route)
 {
     if (route->about.flags & OP_ALWAYS)
@@ -384,7 +383,7 @@ static bool read_request(api_call *call, const api_route *route)
            take_body(call, route);
 }
 
-/* An edit is acknowledged when it is on the disk. */
+/* Waits until the edit is on the disk, before it is acknowledged. */
 static void await_durable(api_call *call)
 {
     gw_error error = {0};
@@ -396,7 +395,7 @@ static void await_durable(api_call *call)
     api_error(call, &error);
 }
 
-/* The ETag of an answer that belongs to no revision: of its text, where that is whole. */
+/* Sets the ETag of an answer without a revision: a hash of its text, if the reply has all of it. */
 static void tag_text(api_reply *reply)
 {
     if (reply->status != 200 || reply->etag[0] || reply->rest)
@@ -405,7 +404,7 @@ static void tag_text(api_reply *reply)
     snprintf(reply->etag, sizeof reply->etag, "\"t%016llx\"", (unsigned long long)hash);
 }
 
-/* An answer that the client has already is not sent again (304). */
+/* Replaces an answer that the client already has by 304. */
 static void answer_not_modified(api_call *call)
 {
     api_reply *reply = call->reply;
@@ -440,7 +439,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     wire_memory_clear();
     meshes_use(api->meshes);
     const api_route *route = api_find_route(&call, path, allow);
-    if (route && !may_call(&call)) /* nothing of a key: it is not this token's */
+    if (route && !may_call(&call)) /* before the key: a stored answer belongs to another token */
         return;
     bool keyed = request->idempotency_key && strcmp(request->method, "POST") == 0;
     if (keyed && !api_replays_begin(api->replays, request, reply))

@@ -20,7 +20,7 @@ void api_scene_get(api_call *call)
     app_document_put(document);
 }
 
-/* Puts the scene that `value` says in the place of the edit's. The edit ends here. */
+/* Replaces the edit's scene by the one that `value` describes. The edit ends here. */
 static void replace_scene(api_call *call, app_edit *edit, const json_t *value)
 {
     gw_error error = {0};
@@ -92,7 +92,7 @@ void api_scene_redo(api_call *call)
 
 /* ---- saving and opening -------------------------------------------------------------------- */
 
-/* The string member that is all of the body; NULL: the reply is set. */
+/* The string member, which must be the only one of the body; NULL: the reply is set. */
 static const char *only_string(api_call *call, const char *name)
 {
     const char *const allowed[] = {name, NULL};
@@ -106,9 +106,9 @@ static const char *only_string(api_call *call, const char *name)
     return value;
 }
 
-/* Checks the headers about the scene that would be saved over, version 0: none. If-Match lists the
- * document's revision, which is saved then as it was seen, or the saved version's tag. False: the
- * reply is set. */
+/* Checks the conditions on the saved scene that would be replaced (version 0: none). If-Match may
+ * list the document's revision, so that what is saved is what the client has seen, or the saved
+ * version's tag. False: the reply is set. */
 static bool may_save(api_call *call, const char *file, const app_document *document,
                      int64_t version)
 {
@@ -146,7 +146,7 @@ static void save_scene(api_call *call, const char *name, const char *file, int64
         return;
     }
     json_decref(scene);
-    if (error.code == GW_CONFLICT) /* with a condition that held a moment ago */
+    if (error.code == GW_CONFLICT) /* its condition was true until another request intervened */
         api_refuse(call, 412, "", "%s", error.message);
     else
         api_storage_error(call, &error);
@@ -178,7 +178,7 @@ void api_scene_save(api_call *call)
     app_document_put(document);
 }
 
-/* The opened scene is as it was saved, where nobody has edited it since. */
+/* Records that the document is as saved, unless it was edited since it was opened. */
 static void mark_opened(api_call *call)
 {
     char now[API_TAG];
@@ -240,7 +240,7 @@ static bool refuse_if_bundled(api_call *call, const char *what)
     return is;
 }
 
-/* The saved version that If-Match allows to be replaced, -1: any. False: the reply is set. */
+/* The saved version that If-Match allows to replace, -1: any. False: the reply is set. */
 static bool take_seen(api_call *call, int64_t *seen)
 {
     char tag[API_TAG];
@@ -261,7 +261,7 @@ static bool take_seen(api_call *call, int64_t *seen)
     return false;
 }
 
-/* A version that If-Match allowed a moment ago is another one now: 412. */
+/* Answers 412 where the version that If-Match allowed has been replaced by another request. */
 static void answer_unstored(api_call *call, int64_t seen, const gw_error *error)
 {
     if (seen >= 0 && error->code == GW_CONFLICT)

@@ -1,5 +1,5 @@
 /*
- * The running simulation, its events, and what needs no scene at all.
+ * The running simulation, its events, and the routes that need no scene.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ void api_simulation_step(api_call *call)
     if (!api_only(call, allowed))
         return;
     const json_t *ticks = json_object_get(call->body, "ticks");
-    const double most = 9007199254740992; /* 2^53: a double tells whole numbers apart */
+    const double most = 9007199254740992; /* 2^53: up to here doubles represent all whole numbers */
     if (!wire_is_whole(ticks, 1, most)) {
         api_refuse(call, 400, "/ticks", "ticks is a whole number from 1");
         return;
@@ -135,7 +135,7 @@ void api_openapi(api_call *call)
     api_json(call, 200, api_openapi_document());
 }
 
-/* A path's row, with one method more each time that the routes come to it again. */
+/* Adds a route to the index: a new row for its path, or one more method in the path's row. */
 static void list_route(json_t *list, const wire_operation *about)
 {
     size_t count = json_array_size(list);

@@ -1,5 +1,5 @@
 /*
- * Solutions: what each object may still do, choosing among branches, moving along freedoms.
+ * Solutions: the freedoms of each object, the choice among branches, motion along freedoms.
  */
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ void api_solution_get(api_call *call)
     app_document_put(document);
 }
 
-/* The branch that the body names, else the chosen one; -1: the reply is set. */
+/* The branch that the body names, by default the chosen one; -1: the reply is set. */
 static int wanted_branch(api_call *call, const gw_placement *placement)
 {
     const json_t *member = json_object_get(call->body, "branch");
@@ -105,7 +105,7 @@ static bool wanted_parameters(api_call *call, const json_t *list, const gw_subma
     return true;
 }
 
-/* The body's pose to come near to; false: the reply is set. */
+/* The body's member `near`, a pose; false: the reply is set. */
 static bool wanted_pose(api_call *call, const json_t *list, const json_t *near, gw_pose *pose)
 {
     gw_error error = {0};

@@ -1,5 +1,5 @@
 /*
- * The tool: which object the hand holds, where, and with which device.
+ * The tool: which object or link the hand holds, at which point, with which device.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "server/app/diff.h"
 #include "server/rest/call.h"
 
-/* The scene's words; at an impedance device also what its control does now. */
+/* The tool as in the scene; at an impedance device also the present state of its control. */
 static json_t *tool_json(const gw_scene *scene, int index, const gw_snapshot *snapshot)
 {
     const gw_tool *tool = &scene->tools[index];
@@ -46,7 +46,7 @@ void api_tool_get(api_call *call)
 
 static const char *const simulated[] = {"sim", "sim-impedance", NULL};
 
-/* A tool without a word about its device, and a scene without one, get the simulated device. */
+/* Adds the simulated device to a scene without devices, for a tool that names none. */
 static bool need_device(gw_scene *scene, const gw_tool *tool, gw_error *error)
 {
     for (int i = 0; simulated[i]; i++) {
@@ -61,7 +61,7 @@ static bool need_device(gw_scene *scene, const gw_tool *tool, gw_error *error)
     return true;
 }
 
-/* A body that came from a GET may have its state in it: that is only read. */
+/* Decodes a tool. Its read-only members, which a GET answers, are ignored. */
 static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
 {
     const char *control = json_string_value(json_object_get(value, "control"));
@@ -73,7 +73,7 @@ static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
     return wire_get_tool(value, "", tool, error);
 }
 
-/* The loop's state of the tool as it was, where it holds the same now. */
+/* The loop's state of the tool before the edit; false where it held another object or link. */
 static bool state_before(const api_call *call, const gw_tool *tool, gw_snapshot *snapshot)
 {
     app_document *document;
