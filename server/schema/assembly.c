@@ -1,5 +1,5 @@
 /*
- * Assembly: what is asked, and what came of it.
+ * Assembly: the request and its result.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * Materials, and how contacts are resolved.
+ * Materials, and the settings by which contacts are resolved.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static const char *const frictions[] = {"stick", "creep", NULL};
 static const char *const impact_frictions[] = {"none", "coulomb", NULL};
 static const char *const selves[] = {"relative", "each-link", NULL};
 
-/* 0 in the struct is the default: it is written as the number that it stands for. */
+/* A 0 in the struct stands for the default, which is written as its number. */
 DECODE(decode_or_default)
 {
     return NUMBER->decode(f, value, at, owner, error);

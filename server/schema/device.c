@@ -1,5 +1,5 @@
 /*
- * Devices with their drivers' settings, and who operates them.
+ * Devices with their drivers' settings, and their scripted operators.
  */
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static bool check_time(const wire_path *at, const char *list, int index, double 
                                       "t: is %g s, must be %g s or later", t, before);
 }
 
-/* Times from 0 on, none before the one before it. */
+/* Checks that times begin at 0 or later and do not decrease. */
 HOOK(check_samples)
 {
     const gw_operator *o = owner;
@@ -102,7 +102,7 @@ CODEC(operator, gw_operator)
 
 /* ---- settings: rows of the drivers' own tables --------------------------------------------- */
 
-/* Numbers by name, and "profile". What the driver makes of them is checked with the scene. */
+/* Numbers by name, and "profile"; checked against the driver's table with the whole scene. */
 DECODE(decode_settings)
 {
     gw_device *d = owner;
@@ -154,7 +154,7 @@ SCHEMA(schema_settings)
 static const wire_type settings = {decode_settings, encode_settings, schema_settings};
 static const wire_table patched_settings = {.patch = {"SettingsPatch", NULL}};
 
-/* Adds what is not there yet. */
+/* Adds the driver's profiles that are not in the list. */
 static void add_profiles(json_t *list, const gw_driver *driver)
 {
     for (const char *const *profile = driver->profiles; *profile; profile++) {
@@ -166,7 +166,8 @@ static void add_profiles(json_t *list, const gw_driver *driver)
     }
 }
 
-/* The settings of all drivers, each with its meaning and range; `patch`: null takes it away. */
+/* The settings of all drivers, each with its meaning and range; in a merge patch null removes
+ * one. */
 json_t *wire_settings_schema(bool patch)
 {
     json_t *members = json_object(), *profiles = json_array();
@@ -240,7 +241,7 @@ static const wire_table wire_table_device_info = {
 INITIAL(no_device, gw_device, (gw_device){0})
 FINISH(finish_device, gw_device, gw_operator_finish(&it->operator))
 
-/* Two words; where none is said the driver decides. */
+/* The names of the two values; where neither is stated the driver's default applies. */
 static const char *const safeties[] = {"latched", "lenient", NULL};
 static const wire_field safety_word = {.name = "safety", .choices = safeties, .size = sizeof(int)};
 

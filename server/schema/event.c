@@ -1,5 +1,5 @@
 /*
- * Events: what the loop reports, in words for people, and the shape of an event as it is answered.
+ * Events: the loop's events as sentences, and the schema of an event in answers.
  */
 #include <assert.h>
 #include <string.h>
@@ -102,14 +102,14 @@ static const char *object_of(const gw_event *event, const gw_scene *scene)
     return named ? scene->objects[event->object].id : link ? "A mechanism" : "the tool";
 }
 
-/* NULL: it is about none. */
+/* The id of the event's constraint; NULL where it has none. */
 static const char *constraint_of(const gw_event *event, const gw_scene *scene)
 {
     bool known = event->constraint > 0 && event->constraint <= scene->constraint_count;
     return known ? scene->constraints[event->constraint - 1].id : NULL;
 }
 
-/* The words with the name in its place, where they have one. */
+/* The event's sentence, with the name inserted where it has a place for one. */
 static json_t *message_of(const gw_event *event, const char *object)
 {
     const char *words = words_of[event->kind].message, *hole = strstr(words, "%s");

@@ -1,5 +1,5 @@
 /*
- * The ticks before a fault: which faults are kept, and one of them as CSV.
+ * The ticks before a fault: the list of recorded faults, and one of them as CSV.
  */
 #include <assert.h>
 #include <string.h>
@@ -33,13 +33,13 @@ json_t *wire_fault_json(const wire_fault *fault)
 /* ---- CSV ---------------------------------------------------------------------------------------
  */
 
-/* "p0x": of tool 0; the units are SI. */
+/* Column names, "p0x" of tool 0; SI units. */
 static const char *const tool_columns[TOOL_CELLS] = {
     "px", "py", "pz", "qw", "qx",  "qy",  "qz",  "vx",  "vy",  "vz",  "wx", "wy",
     "wz", "dx", "dy", "dz", "dqw", "dqx", "dqy", "dqz", "fx",  "fy",  "fz", "tx",
     "ty", "tz", "lx", "ly", "lz",  "ux",  "uy",  "uz",  "utx", "uty", "utz"};
 
-/* The same in a tick's record: vectors, quaternions w first. */
+/* The same members in a tick's record: vectors, quaternions w first. */
 #define PART(member)                                                                               \
     {                                                                                              \
         offsetof(gw_fault_tool, member), sizeof(((gw_fault_tool *)0)->member)                      \

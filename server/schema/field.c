@@ -1,5 +1,5 @@
 /*
- * Walks over a table of fields: decoding an object into a struct, encoding a struct.
+ * Decoding of an object into a struct, and encoding of a struct, by its table of fields.
  */
 #include "server/schema/field.h"
 
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ALLOWED 16 /* names in a call of wire_only() */
-#define VALUE_SHOWN  60 /* characters of a refused value */
+#define MOST_ALLOWED 16 /* most names in a call of wire_only() */
+#define VALUE_SHOWN  60 /* most characters of a refused value in an error */
 
 /* ---- paths and refusals -------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ void wire_path_text(const wire_path *path, char out[WIRE_POINTER])
         snprintf(out, WIRE_POINTER, "%.160s/%zu", at, path->index);
 }
 
-/* Errors of the document that this thread reads. */
+/* The errors found so far in the document that this thread decodes. */
 static _Thread_local struct {
     int count;
     gw_error errors[WIRE_ERRORS];
@@ -108,7 +108,7 @@ const wire_table *wire_kind(const wire_table *t, int kind)
     return t->of_kind[kind] ? t->of_kind[kind] : t->other;
 }
 
-/* The table of a union's kind; NULL where it is no union. */
+/* The table of a union's kind; NULL where the table is not a union. */
 static const wire_table *variant_of(const wire_table *t, const void *owner)
 {
     return t->of_kind ? wire_kind(t, wire_chosen(&t->fields[0], owner)) : NULL;
@@ -168,7 +168,7 @@ bool wire_only(const json_t *object, const char *at, const char *const *allowed,
                       error);
 }
 
-/* A refusal that says what must be says what is as well, where that is short. */
+/* Refuses with the sentence of the field, followed by the value where that is short. */
 static bool refuse_with_value(const wire_field *f, const json_t *value, const wire_path *at,
                               gw_error *error)
 {
@@ -205,7 +205,7 @@ static bool decode_field(const wire_field *f, const json_t *object, const wire_p
            refuse_with_value(f, value, &here, error);
 }
 
-/* Of members that exclude one another exactly one is there, and tells the kind. */
+/* Of the members that exclude one another exactly one must be present; it determines the kind. */
 static bool choose_alternative(const wire_table *t, const json_t *value, const wire_path *at,
                                void *owner, gw_error *error)
 {
@@ -226,7 +226,7 @@ static bool choose_alternative(const wire_table *t, const json_t *value, const w
     return count == 1 || wire_refuse(at, error, "must have one of %s", list);
 }
 
-/* `fine`: nothing was wrong so far, so that what the fields are together can be looked at. */
+/* `fine`: no error so far, so that `after` can check the fields together. */
 static bool decode_fields(const wire_table *t, const json_t *value, const wire_path *at,
                           void *owner, bool fine, gw_error *error)
 {
@@ -291,7 +291,7 @@ bool wire_decode(const wire_table *table, const json_t *value, const char *at, v
 
 /* ---- encoding a table ---------------------------------------------------------------------- */
 
-/* The struct where nothing is said. */
+/* The initial value of the table's struct. */
 void wire_say_nothing(const wire_table *t, void *initial)
 {
     assert(t->size <= WIRE_TABLE_BYTES && (t->size > 0 || !t->initial));
@@ -300,7 +300,7 @@ void wire_say_nothing(const wire_table *t, void *initial)
         t->initial(initial);
 }
 
-/* Whether the member says what nothing said would say as well. */
+/* True where the member would be encoded as in the initial value. */
 static bool is_default(const wire_field *f, const void *owner, const void *initial,
                        const wire_context *context)
 {
@@ -330,7 +330,7 @@ static bool is_written(const wire_table *t, const wire_field *f, const void *own
            !is_default(f, owner, initial, context);
 }
 
-/* In a document, members that are always there come before those that are not. */
+/* In a document, members that are always written come before optional ones. */
 static int rank_of(const wire_table *t, const wire_field *f)
 {
     if (t->answered || t->in_order)

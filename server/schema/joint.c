@@ -1,9 +1,9 @@
 /*
  * Joints and springs between objects, links and the world.
  *
- * A union of three tables: joints, the screw, which has a pitch, and the gear, which joins two
- * others. Its type is that of the mobilizer; what frees all six is no joint, and its place among
- * the names is the gear's.
+ * A union of three tables: joints; the screw, which has a pitch; the gear, which joins two others.
+ * The type is that of the mobilizer. The mobilizer with six freedoms is not a joint, and its place
+ * among the names is used for the gear.
  */
 #include <string.h>
 
@@ -42,7 +42,7 @@ _Static_assert(offsetof(gw_joint_end, object) == offsetof(gw_feature_ref, object
                    offsetof(gw_joint_end, feature) == offsetof(gw_feature_ref, feature),
                "an end begins with a reference to a feature");
 
-/* A frame, or "object/feature". */
+/* An end: a frame, or "object/feature". */
 DECODE(decode_end)
 {
     gw_joint_end *end = (void *)((char *)owner + f->offset);
@@ -91,7 +91,7 @@ static bool check_count(const json_t *value, const wire_path *at, const void *jo
                        entries, name, dof, dof == 1 ? "" : "s");
 }
 
-/* A number a coordinate. */
+/* One number for each coordinate. */
 DECODE(decode_coordinates)
 {
     return check_count(value, at, owner, "numbers", error) &&
@@ -111,7 +111,7 @@ SCHEMA(schema_coordinates)
 
 static const wire_type coordinates = {decode_coordinates, encode_coordinates, schema_coordinates};
 
-/* [lower, upper] a coordinate, or null. */
+/* [lower, upper] or null for each coordinate. */
 DECODE(decode_limits)
 {
     gw_scene_joint *j = owner;

@@ -1,8 +1,8 @@
 /*
- * JSON text: parsing within caps, writing, merge patches, and what happens when memory is short.
+ * JSON text: parsing within limits, writing, merge patches, and the detection of memory shortage.
  *
- * jansson drops a member, without a word, where memory for it is short: half a document would pass
- * for a whole one. So its memory calls go through here, and a thread that was refused one knows.
+ * Where memory is short jansson silently drops a member, and half a document would look complete.
+ * So its allocations go through functions here, which record a failure for the thread.
  */
 #include <jansson.h>
 #include <math.h>
@@ -45,7 +45,7 @@ void wire_memory_clear(void)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* Deepest nesting of brackets outside strings; the parser would recurse that deep. */
+/* The deepest nesting of brackets outside strings, which is the depth of the parser's recursion. */
 static int depth_of(const char *text, size_t size)
 {
     int depth = 0, deepest = 0;
@@ -104,8 +104,8 @@ json_t *wire_parse_document(const char *text, size_t size, gw_error *error)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* value = n / 10^k with n and 10^k exact as doubles: that quotient is rounded correctly, so the
- * decimal n * 10^-k reads back as the value. True with the least k that does it. */
+/* Finds value = n / 10^k with n and 10^k exact as doubles: their quotient is rounded correctly, so
+ * the decimal n * 10^-k is read back as the same value. True with the least such k. */
 static bool as_decimal(double value, int64_t *n, int *k)
 {
     static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
@@ -118,7 +118,7 @@ static bool as_decimal(double value, int64_t *n, int *k)
     return false;
 }
 
-/* At least one digit behind the point, so that it reads back as a real number. */
+/* Writes at least one digit after the point, so that the number is read back as a real. */
 static int put_decimal(int64_t n, int k, bool negative, char out[32])
 {
     char digits[24];

@@ -1,5 +1,5 @@
 /*
- * Tables of fields as JSON Schema: the component schemas of the OpenAPI document.
+ * JSON Schemas from tables of fields: the component schemas of the OpenAPI document.
  */
 #include "server/schema/field.h"
 
@@ -43,7 +43,7 @@ static void add_default(json_t *schema, const wire_table *t, const wire_field *f
     json_object_set_new(schema, "default", f->type->encode(f, initial, NULL));
 }
 
-/* A member of a merge patch: an object is patched, anything else is replaced, null takes away. */
+/* A member of a merge patch: objects are patched, other values are replaced, null removes. */
 static json_t *patch_schema(const wire_field *f)
 {
     const wire_table *t = f->type->schema == wire_schema_list ? NULL : f->table;
@@ -79,7 +79,7 @@ static bool is_required(const wire_table *t, const wire_field *f, wire_form form
     return f->flags & REQUIRED && !(form == WIRE_GIVEN && f->flags & IN_ADDRESS);
 }
 
-/* Whether both take the same values; what is said of them may differ. */
+/* True where both schemas accept the same values; descriptions may differ. */
 static bool same_values(const json_t *a, const json_t *b)
 {
     json_t *one = json_copy((json_t *)a), *two = json_copy((json_t *)b);
@@ -91,8 +91,8 @@ static bool same_values(const json_t *a, const json_t *b)
     return same;
 }
 
-/* Kinds of a union may give one name to different members: a merge patch, which does not know the
- * kind, takes any of them. Takes `schema` over. */
+/* Adds the schema of a member, ownership passes. Where kinds of a union have different members of
+ * one name, a merge patch, which does not state the kind, accepts any of them. */
 static void describe_member(json_t *properties, const char *name, json_t *schema)
 {
     json_t *taken = json_object_get(json_object_get(properties, name), "anyOf"), *each;
@@ -108,7 +108,7 @@ static void describe_member(json_t *properties, const char *name, json_t *schema
     json_decref(schema);
 }
 
-/* `one`: of the members that exclude one another, only this. */
+/* `one`: the only ALTERNATIVE member to describe; NULL: all. */
 static void describe_fields(const wire_table *t, wire_form form, const wire_field *one,
                             json_t *properties, json_t *required)
 {
@@ -134,7 +134,7 @@ static json_t *object_schema(const char *about, json_t *properties, json_t *requ
     return schema;
 }
 
-/* One alternative of a union: the kinds from `first` on that share a table. */
+/* One alternative of a union: the kinds from `first` on that share its table. */
 static json_t *variant_schema(const wire_table *t, int first, wire_form form)
 {
     const wire_table *variant = wire_kind(t, first);
@@ -151,7 +151,7 @@ static json_t *variant_schema(const wire_table *t, int first, wire_form form)
     return object_schema(variant->about, properties, required);
 }
 
-/* True where an earlier kind has the same table, or there is none. */
+/* True where an earlier kind has the same table, or the kind is excluded. */
 static bool is_repeated(const wire_table *t, int kind)
 {
     for (int i = 0; i < kind; i++)
@@ -180,7 +180,7 @@ static json_t *union_schema(const wire_table *t, wire_form form, const char *abo
     return one_of(alternatives, about);
 }
 
-/* An object with one of several members, as an element is. */
+/* An object with exactly one of several members, such as an element. */
 static json_t *alternatives_schema(const wire_table *t, wire_form form, const char *about)
 {
     json_t *alternatives = json_array();

@@ -1,5 +1,5 @@
 /*
- * How the loop does: what the system grants it, and the figures of its ticks.
+ * The loop: the scheduling that the system grants it, and the timing of its ticks.
  */
 #include "server/schema/field.h"
 

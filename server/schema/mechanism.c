@@ -1,20 +1,20 @@
 /*
  * Mechanisms: links, joints and motors.
  *
- * A mechanism keeps what a link says in arrays. The tables work on one row of them, which is put
- * together before encoding and taken apart after decoding.
+ * gw_mechanism stores the links' members in arrays. The tables work on a row with the members of
+ * one link, which is gathered before encoding and scattered after decoding.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/schema/field.h"
 
-#define DENSITY 1000 /* kg/m^3, of a link with a geometry and nothing said about its mass */
+#define DENSITY 1000 /* kg/m^3, of a link that states a geometry and no mass */
 
-/* Types of a link's joint on the wire: those of one coordinate by their kind, then these. */
+/* Types of a link's joint in JSON: the kinds of one coordinate, then these. */
 enum { PLANAR = GW_JOINT_KIND_COUNT, SPHERICAL, FLOATING, JOINT_TYPES };
 
-#define BEFORE (-2) /* the link before it */
+#define BEFORE (-2) /* the parent is the link before */
 
 typedef struct link_row {
     gw_link_def link;
@@ -35,7 +35,7 @@ static const char *link_joint_type(int type)
 static const gw_mobilizer several_of[JOINT_TYPES] = {
     [PLANAR] = GW_MOBILIZER_PLANAR,
     [SPHERICAL] = GW_MOBILIZER_SPHERICAL,
-    [FLOATING] = GW_MOBILIZER_FREE}; /* GW_MOBILIZER_FIXED, 0: one coordinate */
+    [FLOATING] = GW_MOBILIZER_FREE}; /* GW_MOBILIZER_FIXED, 0: a joint of one coordinate */
 
 static int type_of(const gw_mechanism *m, int link)
 {
@@ -127,7 +127,7 @@ ENCODE(encode_tensor)
 
 static const wire_type tensor = {decode_tensor, encode_tensor, wire_schema_numbers};
 
-/* An empty name is none that could be left out instead. */
+/* Refuses an empty name: the member may be left out instead. */
 static bool is_stated(const json_t *value, const wire_path *at, const char *name, gw_error *error)
 {
     const json_t *given = json_object_get(value, name);
@@ -143,8 +143,9 @@ static bool missing_member(const json_t *value, const wire_path *at, const char 
            !wire_refuse(&(wire_path){.parent = at, .name = name}, error, "%s: is missing", name);
 }
 
-/* An inertia that is not stated is the geometry's, as heavy as the link; a centre of mass that is
- * not stated is then the geometry's too, and else the link's origin. */
+/* Completes the mass properties of a link with a geometry: a missing inertia is the geometry's,
+ * scaled to the link's mass; a missing centre of mass is then the geometry's, or with a stated
+ * inertia the link's origin. */
 HOOK(complete_mass)
 {
     link_row *row = owner;
@@ -165,7 +166,7 @@ HOOK(complete_mass)
     if (inertia)
         m->inertia = stated.inertia;
     if (inertia || json_object_get(value, "com"))
-        m->com = stated.com; /* zero where it is not stated */
+        m->com = stated.com; /* zero where not stated */
     return true;
 }
 
@@ -288,7 +289,7 @@ static const wire_field of_gear[] = {
     {0}};
 static const wire_table link_gear = {.fields = of_gear};
 
-/* A gear's links are there. */
+/* Checks that the links of gears exist. */
 HOOK(check_gears)
 {
     const gw_mechanism *m = owner;
@@ -310,7 +311,7 @@ bool wire_take_gears(gw_scene *scene, gw_error *error)
     for (int i = 0; i < scene->mechanism_count; i++) {
         gw_mechanism *m = &scene->mechanisms[i];
         for (int k = 0; k < m->gear_count; k++) {
-            char id[GW_MAX_ID + 1]; /* of none that is there yet */
+            char id[GW_MAX_ID + 1]; /* made before the new joint exists */
             wire_make_id(scene, gw_scene_joint_index, 'j', id);
             gw_scene_joint *joint = gw_scene_add_joint(scene, error);
             if (!joint)

@@ -1,7 +1,7 @@
 /*
- * Free-form curves and surfaces: geometries of objects, and elements of problems. The members are
- * arrays whose lengths depend on one another: each is checked for its form as it is decoded, and
- * the shape is made of all of them once they are there.
+ * Free-form curves and surfaces: geometries of objects, and elements of problems. The lengths of
+ * the members' arrays depend on one another: each member is checked by itself as it is decoded, and
+ * the shape is made of all members afterwards.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* make_shape() reads it. */
+/* Decoded by make_shape(). */
 DECODE(later)
 {
     return true;
@@ -21,7 +21,7 @@ static const gw_nurbs *shape_of(const wire_field *f, const void *owner)
     return *(gw_nurbs *const *)(const void *)((const char *)owner + f->offset);
 }
 
-/* The numbers of an array, owned; NULL with an error at its place. */
+/* The numbers of an array, owned by the caller; NULL with an error at the array. */
 static double *read_numbers(const json_t *value, const wire_path *at, int *count, gw_error *error)
 {
     if (!json_is_array(value)) {
@@ -40,7 +40,7 @@ static double *read_numbers(const json_t *value, const wire_path *at, int *count
     return NULL;
 }
 
-/* The entry of a pair, for u and v, of a surface; of a curve the member itself. */
+/* The entry for direction k (u, v) of a surface's member; for a curve the member itself. */
 static const json_t *of_direction(const json_t *value, int dimension, int k)
 {
     return dimension == 2 ? json_array_get(value, (size_t)k) : value;
@@ -81,7 +81,7 @@ static bool read_knots(const json_t *value, const wire_path *at, gw_nurbs_def *d
     return true;
 }
 
-/* [least, greatest] parameter, for u and v of a surface; null where a direction is whole. */
+/* Reads [least, greatest] parameter, for u and v of a surface; null for an untrimmed direction. */
 static bool read_trims(const json_t *value, const wire_path *at, gw_nurbs_def *def, gw_error *error)
 {
     const json_t *trim = json_object_get(value, "trim");
@@ -104,7 +104,7 @@ static bool read_trims(const json_t *value, const wire_path *at, gw_nurbs_def *d
     return true;
 }
 
-/* Points of a shape lie nearer than what any number may be: the sentence tells their own limit. */
+/* Refuses points beyond the limit of shapes, which is narrower than that of numbers. */
 static bool within_extent(const json_t *point, const wire_path *at, gw_error *error)
 {
     for (size_t k = 0; k < json_array_size(point); k++) {
@@ -144,7 +144,7 @@ bool wire_get_net(const json_t *rows, const wire_path *at, const wire_net *net, 
     return true;
 }
 
-/* An array along u of, for surfaces, arrays along v: its numbers, owned. */
+/* The numbers of an array along u, of arrays along v for a surface; owned by the caller. */
 static double *read_net(const json_t *value, const wire_path *at, const char *member,
                         gw_nurbs_def *def, bool points, gw_error *error)
 {
@@ -200,7 +200,7 @@ static gw_nurbs *make_shape(const json_t *value, const wire_path *at, int dimens
     if (points && has_weights)
         weights = read_net(value, at, "weights", &def, false, error);
     if (points && (weights || !has_weights)) {
-        /* a vector is three numbers in a row */
+        /* a vector is three consecutive numbers */
         def.points = (const gw_vec3 *)(const void *)points;
         def.weights = weights;
         shape = gw_nurbs_create(&def, &inner);
@@ -224,7 +224,7 @@ HOOK(make_surface)
     return (((gw_shape *)owner)->nurbs = make_shape(value, at, 2, error)) != NULL;
 }
 
-/* Decoded in the place of the element's point: the frame is that of the other elements. */
+/* Decodes an element; its frame is that of the other elements. */
 static bool make_element(const json_t *value, const wire_path *at, gw_element *e,
                          gw_element_kind kind, gw_error *error)
 {
@@ -246,7 +246,7 @@ HOOK(make_surface_element)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* One entry, or one for each direction. */
+/* One entry for a curve, one for each direction of a surface. */
 static json_t *in_directions(const gw_nurbs *s, json_t *entry[2])
 {
     return s->dimension == 2 ? json_pack("[oo]", entry[0], entry[1]) : entry[0];
@@ -330,7 +330,7 @@ SCHEMA(schema_degree)
     return f->item ? wire_schema_list(f) : typed_json("integer");
 }
 
-/* A pair; two of them or null of what has `item`. */
+/* Two entries of `item`, or null; for a surface a pair of these. */
 SCHEMA(schema_trim)
 {
     const wire_field pair = {.name = f->name, .most = 2};
@@ -342,7 +342,7 @@ SCHEMA(schema_trim)
                      2);
 }
 
-/* The `type` of the geometry that an element may have been copied from. */
+/* The `type` of the geometry from which an element may have been copied. */
 static const char *const curve_types[] = {"nurbs-curve", NULL};
 static const char *const surface_types[] = {"nurbs-surface", NULL};
 
@@ -372,7 +372,7 @@ WHEN(shape_is_trimmed, gw_shape, it->nurbs->direction[0].trimmed || it->nurbs->d
 WHEN(element_is_trimmed, gw_element,
      it->nurbs->direction[0].trimmed || it->nurbs->direction[1].trimmed)
 
-/* Of a struct with a shape, and with the entries along u; `row`: of a surface those along v. */
+/* The members of a struct with a shape; the entries along u, and `row`: of a surface, along v. */
 #define MEMBERS(...) MEMBERS_OF(__VA_ARGS__)
 #define MEMBERS_OF(owner, degree_of, row, point_of, has_weights, is_trimmed)                        \
     {"degree", &degree, AT(owner, nurbs), REQUIRED, .item = degree_of, .about = "1 to 9"},          \

@@ -56,8 +56,8 @@ static const wire_field of_round[] = {{"radius", NUMBER, AT(gw_shape, radius), R
                                       {0}};
 static const wire_field of_sphere[] = {{"radius", NUMBER, AT(gw_shape, radius), REQUIRED}, {0}};
 
-/* A mesh is named by a file and whether it is its hull; both together find it, when both are known
- * to be what they should. */
+/* A mesh is identified by its file and whether its convex hull is meant; it is looked up when both
+ * are decoded. */
 DECODE(check_file)
 {
     char file[GW_MAX_ID + 1];
@@ -91,7 +91,7 @@ void wire_use_meshes(wire_mesh_finder *find, void *context)
     finder_context = context;
 }
 
-/* The mesh of that name, or its hull, from where this thread's come (wire_use_meshes()). */
+/* The mesh of that file, or its hull, found by this thread's finder (wire_use_meshes()). */
 static gw_mesh *mesh_of_file(const char *file, bool convex, gw_error *error)
 {
     if (finder)
@@ -166,7 +166,7 @@ static const wire_field of_compound[] = {
     {0}};
 static const wire_table compound = {.fields = of_compound};
 
-/* The finished solid: lengths above zero, parts within limits. */
+/* Checks the decoded solid: lengths above zero, number of parts within limits. */
 HOOK(check_shape)
 {
     gw_error found = {0};
@@ -258,7 +258,7 @@ static const wire_field of_body[] = {
      .about = "ixx iyy izz ixy ixz iyz, entries of the tensor about the centre of mass"},
     {"damping", OBJECT, .table = &damping_table},
     {"velocity", OBJECT, .table = &velocity_table,
-     .when = never}, /* an object's own member tells it */
+     .when = never}, /* written as a member of the object */
     {0}};
 static const wire_table body_table = {
     .name = "Body",
@@ -273,7 +273,7 @@ static const wire_table body_table = {
 INITIAL(no_object, gw_object, (gw_object){.pose = gw_pose_identity(), .body = {.density = 1000}})
 FINISH(finish_object, gw_object, gw_shape_finish(&it->shape))
 
-/* A velocity that the body states counts more than the object's own. */
+/* A velocity in the body takes precedence over the object's. */
 HOOK(take_velocity)
 {
     const json_t *stated = json_object_get(json_object_get(value, "body"), "velocity");
@@ -309,7 +309,7 @@ CODEC(object, gw_object)
 
 /* ---- meshes -------------------------------------------------------------------------------- */
 
-/* All coordinates, and all corners of triangles, one after the other. */
+/* The vertices' coordinates, and the triangles' corners, as flat arrays. */
 ENCODE(encode_vertices)
 {
     const gw_mesh *m = owner;

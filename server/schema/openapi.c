@@ -1,6 +1,6 @@
 /*
  * The OpenAPI 3.1 document: operations from rows of routes, component schemas from the tables of
- * fields, and the shapes that only exist in answers which other folders put together.
+ * fields, and the schemas of answers that other folders put together.
  */
 #include "server/schema/openapi.h"
 
@@ -94,7 +94,7 @@ ANSWER(refusal, "Refusal",
 
 /* ---- components ---------------------------------------------------------------------------- */
 
-/* Those that no other one has a member of: the rest is found by the rows. */
+/* The tables to which no other table refers; all others are found through the rows. */
 static const wire_table *const tables[] = {&wire_table_scene,
                                            &wire_table_joint_frame,
                                            &wire_table_answer,
@@ -168,7 +168,7 @@ typedef struct response {
     const char *status, *name, *description;
 } response;
 
-/* 422 has more to tell than the others. */
+/* A 422 has more members than the others. */
 static const response refusals[] = {
     {"400", "BadRequest",
      "The request is wrong: errors says which member and what would be right."},
@@ -261,7 +261,7 @@ static const char head[] =
     "\"license\":{\"name\":\"MIT\",\"identifier\":\"MIT\"}},"
     "\"servers\":[{\"url\":\"/\"}],\"security\":[{},{\"token\":[]}],\"paths\":{}}";
 
-/* A schema, its alternatives and what it refers to. */
+/* True where the schema, one of its alternatives or a schema that it refers to has the property. */
 static bool has_property(const json_t *all, const json_t *schema, const char *name)
 {
     static const char *const ways[] = {"allOf", "anyOf", "oneOf"};
@@ -306,7 +306,7 @@ static const wire_field queries[] = {{"object", ID},
                                                "a minute are one step for undo: a drag"},
                                      {0}};
 
-/* "getTasksIdProgress" of GET /tasks/{id}/progress. */
+/* The operation's id: "getTasksIdProgress" for GET /tasks/{id}/progress. */
 static json_t *operation_id(const wire_operation *o)
 {
     char id[128];
@@ -329,13 +329,14 @@ static json_t *component_reference(const char *kind, const char *name)
     return json_pack("{so}", "$ref", json_sprintf("#/components/%s/%s", kind, name));
 }
 
-/* Takes an Idempotency-Key: a halt waits for no other request, and may come twice. */
+/* True where an Idempotency-Key is accepted; not for a halt, which waits for no other request and
+ * may be repeated. */
 static bool is_keyed(const wire_operation *o)
 {
     return strcmp(o->method, "POST") == 0 && strcmp(o->path, "/simulation/halt") != 0;
 }
 
-/* Names in the path, then the query, then the header. */
+/* The parameters: in the path, in the query, in the header. */
 static json_t *parameters_json(const wire_operation *o)
 {
     json_t *list = json_array();
@@ -369,7 +370,7 @@ static json_t *parameters_json(const wire_operation *o)
     return list;
 }
 
-/* "A", "A|B", "A[]", "A[64]" for at most so many */
+/* The schema of "A", "A|B", "A[]", or "A[64]" for at most 64 entries. */
 static json_t *shape_schema(const char *name)
 {
     size_t size = strcspn(name, "|[");
@@ -403,7 +404,7 @@ static json_t *request_body(const wire_operation *o, const char *example)
     return json_pack("{sb so}", "required", 1, "content", types);
 }
 
-/* An answer with a body, or without where there is no schema. */
+/* A response with a body, or without one where `schema` is NULL. */
 static json_t *success_response(const wire_operation *o, const char *description, json_t *schema,
                                 bool made)
 {
@@ -461,7 +462,7 @@ static bool can_refuse(const wire_operation *o, const char *status)
 {
     bool named = strchr(o->path, '{') && !(o->flags & OP_REPLACES);
     switch (atoi(status)) {
-    case 400: /* a query parameter that there is not */
+    case 400: /* an unknown query parameter */
         return true;
     case 404:
         return named || o->flags & OP_404;
@@ -480,7 +481,7 @@ static bool can_refuse(const wire_operation *o, const char *status)
     }
 }
 
-/* Bodies of edits are bodies of what /scene/edits takes several of. */
+/* Adds the body of an edit to the bodies that /scene/edits accepts. */
 static void add_to_edits(json_t *document, const wire_operation *o)
 {
     json_t *any = json_object_get(document, "components");

@@ -1,5 +1,5 @@
 /*
- * The rendered stiffness and mass of those that a tool asks for.
+ * The rendered stiffness and mass beside those that a tool requests.
  */
 #include <math.h>
 

@@ -48,7 +48,7 @@ typedef struct one_element {
     gw_element element;
 } one_element;
 
-/* Free-form shapes are elements of problems; scenes have them as geometries of objects. */
+/* Elements of problems may be free-form shapes; in scenes these are geometries of objects. */
 static const wire_field of_element[] = {
     ELEMENT(one_element, element),
     {"curve", OBJECT, AT(one_element, element), ALTERNATIVE, .kinds = KIND(GW_CURVE),
@@ -119,7 +119,7 @@ CODEC(feature, gw_feature)
 
 INITIAL(no_constraint, gw_scene_constraint, (gw_scene_constraint){.enabled = true})
 
-/* Whether the solver used it: found by whoever answers, in the layout. */
+/* The state is derived from the layout by the folder that answers. */
 static const char *const constraint_states[] = {"ok", "redundant", "disabled", NULL};
 
 static const wire_field of_constraint[] = {
@@ -158,7 +158,7 @@ CODEC(constraint, gw_scene_constraint)
 
 /* ---- ids that are made ---------------------------------------------------------------------- */
 
-/* The first free one of c1, c2 .. from *n on, which moves past it. */
+/* The first free id of c1, c2 .. from *n on; *n moves past it. */
 static void next_id(const gw_scene *scene, wire_finder *find, char letter, int *n,
                     char id[GW_MAX_ID + 1])
 {
@@ -172,8 +172,8 @@ void wire_make_id(const gw_scene *scene, wire_finder *find, char letter, char id
     next_id(scene, find, letter, &(int){1}, id);
 }
 
-/* Gives ids to the entries of a collection that have none; an entry begins with its id. It is made
- * aside, for the scene is searched meanwhile. */
+/* Makes ids for the entries of a collection that have none; an entry begins with its id. The id is
+ * made in a local buffer, since the scene is searched meanwhile. */
 static void make_ids(const gw_scene *scene, wire_finder *find, char letter, void *array, int count,
                      size_t size)
 {
@@ -191,7 +191,7 @@ static void make_ids(const gw_scene *scene, wire_finder *find, char letter, void
 
 INITIAL(default_scene, gw_scene, gw_scene_default())
 
-/* Room for one more in an array of the scene. */
+/* Appends an entry to an array of the scene. */
 #define ADD(name, type, most, id)                                                                  \
     static void *add_##name(void *scene, gw_error *error)                                          \
     {                                                                                              \
@@ -246,7 +246,7 @@ SCHEMA(schema_format)
 
 static const wire_type scene_format = {decode_format, encode_format, schema_format};
 
-/* How contacts are resolved is left out where nothing touches. */
+/* Contact settings are left out where contacts are not enabled. */
 static json_t *contact_or_null(const gw_scene_contact *contact)
 {
     const gw_scene_contact none = {0};
@@ -266,7 +266,7 @@ static bool has_contact(const void *scene, const wire_context *context UNUSED)
     return contact != NULL;
 }
 
-/* An array of the scene, of the table that has the name of its entries. */
+/* The LIST of an array of the scene, with the table of its entries. */
 #define ALL(name, most_)                                                                           \
     LIST, AT(gw_scene, name##s),                                                                   \
         .table = &wire_table_##name, .count = offsetof(gw_scene, name##_count),                    \
@@ -301,9 +301,8 @@ const wire_table wire_table_scene = {
     .initial = default_scene,
     .before = not_both_tools};
 
-/* Members that a stored scene may lack or have too many: ids of relations are made; a tool
- * may name a link as an object; the value that a constraint had before its type was changed is no
- * reason not to open it. */
+/* Completes a decoded scene: missing ids of relations are made, a tool may name a link as its
+ * object, and a value left over from a constraint's former type is removed. */
 static bool complete_scene(gw_scene *s, gw_error *error)
 {
     for (int i = 0; i < s->constraint_count; i++)
@@ -318,7 +317,8 @@ static bool complete_scene(gw_scene *s, gw_error *error)
     return wire_take_gears(s, error);
 }
 
-/* A scene's check counts tools; a file that states one as "tool" is answered in its own words. */
+/* The scene's check numbers the tools; for a file that has the single member "tool" the pointer is
+ * changed to it. */
 static void name_tool(const json_t *value, gw_error *error)
 {
     static const char counted[] = "/tools/0";
@@ -329,7 +329,7 @@ static void name_tool(const json_t *value, gw_error *error)
     memcpy(error->where, rest, sizeof rest);
 }
 
-/* All that is wrong with a scene whose members are well, as far as errors are collected. */
+/* Checks a scene whose members are valid, and notes all errors as far as they are collected. */
 static bool check_scene(const json_t *value, const gw_scene *scene, gw_error *error)
 {
     gw_error found[WIRE_ERRORS];

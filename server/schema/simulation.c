@@ -1,8 +1,8 @@
 /*
  * The running simulation, its tools, bodies, contacts and joints.
  *
- * JSON has no infinity: a figure beyond all numbers, of bodies that were put absurdly far away, is
- * shown as the largest one, and what is no number as 0 (wire_context.clamp).
+ * JSON has no infinity: infinite figures, of bodies that were put absurdly far away, are written as
+ * the largest number, NaN as 0 (wire_context.clamp).
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* The ids of the one-sided distances of an object that touch: bit i, its i-th one. */
+/* The ids of an object's one-sided distances that are in contact: bit i stands for the i-th one. */
 static json_t *walls_json(const gw_scene *scene, int object, uint64_t touching)
 {
     json_t *walls = json_array();
@@ -24,7 +24,7 @@ static json_t *walls_json(const gw_scene *scene, int object, uint64_t touching)
     return walls;
 }
 
-/* An object's id, or a link's name. */
+/* The name of a body: an object's id or a link's name. */
 ENCODE(encode_toucher)
 {
     const gw_scene *scene = context->scene;
@@ -49,7 +49,7 @@ static const wire_field an_id = {"id", ID}, a_number = {"number", NUMBER};
 
 /* ---- tools --------------------------------------------------------------------------------- */
 
-/* Directions that the model holds back, as unit vectors of scaled coordinates. */
+/* The resisted directions, as unit vectors of scaled coordinates. */
 ENCODE(encode_directions)
 {
     const gw_resisted_directions *r = owner;
@@ -245,7 +245,7 @@ static const wire_table hit_table = {.name = "Hit",
                                      .fields = of_hit,
                                      .answered = true};
 
-/* Collisions of the last moment, the oldest first. */
+/* The collisions of the last half second, oldest first. */
 ENCODE(encode_hits)
 {
     const gw_snapshot *s = owner;
@@ -276,7 +276,7 @@ static const wire_table collision = {.name = "Collision",
                                      .fields = of_collision,
                                      .answered = true};
 
-/* The same of collisions with all their contacts. */
+/* The same as collision states, each with all its contacts. */
 ENCODE(encode_collisions)
 {
     const gw_snapshot *s = owner;
@@ -375,7 +375,7 @@ static const wire_field of_free_body[] = {
     {0}};
 static const wire_table free_body = {.fields = of_free_body, .answered = true};
 
-/* Free objects, where they are. */
+/* The free objects with their states. */
 ENCODE(encode_bodies)
 {
     const gw_snapshot *s = owner;
@@ -494,7 +494,7 @@ void wire_halted_text(const gw_halt_state *state, bool body, bool query,
     static const char *const ignored[] = {"", ",\"ignored\":\"query\"", ",\"ignored\":\"body\"",
                                           ",\"ignored\":\"body and query\""};
     char since[WIRE_UTC];
-    int run_state = state->run_state == GW_RUNNING ? GW_PAUSED : state->run_state; /* by now */
+    int run_state = state->run_state == GW_RUNNING ? GW_PAUSED : state->run_state; /* halted */
     wire_utc_text(state->record.since_ns, since);
     snprintf(out, WIRE_HALTED_BYTES,
              "{\"halted\":%s,\"state\":\"%s\",\"tick\":%llu,"

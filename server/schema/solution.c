@@ -17,7 +17,7 @@ static const char *rotation_kind(int kind)
 #define ROTATION(kind) KIND(GW_ROTATION_##kind)
 #define ANGLES         (ROTATION(ANGLE) | ROTATION(TWO_ANGLES))
 
-/* The second pair of a rotation with two angles. */
+/* The second axis and angle of a rotation with two angles. */
 static const wire_field of_second_angle[] = {
     {"axis", VEC3, AT(gw_second_angle, axis)},
     {"axis_body", VEC3, AT(gw_second_angle, axis_body)},
@@ -82,7 +82,7 @@ static const wire_type locus_radii = {NULL, encode_radii, wire_schema_numbers};
 
 static const char *const sides[] = {"world", "mobile", NULL};
 
-/* Data to draw the locus: a point of it (its centre where it has one), its direction or
+/* Data for drawing the locus: a point of it (its centre, where it has one), its direction or
  * normal, its axes and radii. */
 static const wire_field of_translation[] = {
     {"kind", CHOICE, AT(gw_translation_set, locus.kind), .name_of = locus_kind},
@@ -203,8 +203,8 @@ static const wire_field of_sample[] = {
     {0}};
 static const wire_table sample_table = {.name = "Sample", .fields = of_sample, .answered = true};
 
-/* Coupled: parameters with names and a range for all of it, but rotations that follow two angles,
- * or a locus whose place depends on the rotation. */
+/* Coupled: the parameters are named and have ranges, but rotations follow two angles, or the locus
+ * depends on the rotation. */
 static const char *const set_kinds[] = {"separable", "general", "coupled", NULL};
 
 ENCODE(encode_set_kind)
@@ -315,7 +315,7 @@ static const wire_field of_implied[] = {
     {"kind", TEXT, AT(gw_implied, kind)}, {"from", IDS, AT(gw_implied, from)}, {0}};
 static const wire_table implied_table = {.name = "Implied", .fields = of_implied, .answered = true};
 
-/* A step of the trace as "rule (c1, c3)". */
+/* A step of the trace: "rule (c1, c3)". */
 ENCODE(encode_step)
 {
     const gw_trace_step *step = owner;
@@ -417,7 +417,7 @@ static const wire_field of_system[] = {
     {0}};
 static const wire_table a_system = {.fields = of_system, .answered = true};
 
-/* Of an object of the scene: server/app adds what the layout knows. */
+/* The solution of an object of the scene, to which server/app adds members from the layout. */
 static const wire_field of_solution[] = {
     SOLUTION_FIELDS,
     {"object", ID},

@@ -9,7 +9,7 @@
 #include "server/app/clock.h"
 #include "server/schema/field.h"
 
-/* One constraint of the request, as its table decodes it. */
+/* One constraint of the request, as decoded. */
 typedef struct stated_constraint {
     char id[GW_MAX_ID + 1];
     gw_constraint constraint;
@@ -22,8 +22,8 @@ typedef struct problem_request {
     stated_constraint *stated; /* owned */
     int samples;
     uint64_t seed;
-    char at_branch[16]; /* "at": its branch; empty where there is none */
-    json_t *at_rows;    /* and its parameters, a reference */
+    char at_branch[16]; /* the branch of "at"; empty: there is no "at" */
+    json_t *at_rows;    /* and its parameters, one reference */
 } problem_request;
 
 struct wire_problem {
@@ -85,7 +85,7 @@ static const wire_table problem_constraint_table = {.name = "ProblemConstraint",
                                                     .after = check_value,
                                                     .finish = finish_constraint};
 
-/* The rows of "at" are read when the branch is known. */
+/* Keeps the rows of "at", which are decoded when the branch is known. */
 DECODE(keep_rows)
 {
     char where[WIRE_POINTER];
@@ -136,7 +136,7 @@ static bool is_taken(const problem_request *p, const char *id)
     return false;
 }
 
-/* Ids that were left out get made; all must be well formed and different. */
+/* Makes missing ids; checks that all ids are valid and different. */
 static bool settle_ids(problem_request *p, gw_error *error)
 {
     for (int i = 0; i < p->count; i++) {
@@ -198,7 +198,7 @@ const gw_problem *wire_problem_stated(const wire_problem *p)
 
 /* ---- poses of a branch --------------------------------------------------------------------- */
 
-/* The problem's size: reach of its points, at least the body's length (m). */
+/* The problem's size: the largest extent of its points, at least the body's length (m). */
 static double problem_size(const gw_problem *p)
 {
     double size = p->length;
@@ -232,7 +232,7 @@ static json_t *random_samples(const wire_problem *p, const gw_branch *b)
     return list;
 }
 
-/* One row of "at": as many finite numbers as the branch has freedoms. */
+/* Reads one row of "at": as many finite numbers as the branch has freedoms. */
 static bool get_row(const json_t *row, const wire_path *at, const gw_branch *b, double *values,
                     gw_error *error)
 {
@@ -276,8 +276,8 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median over repeats after a warm-up, bounded to some 5 ms of processor time in all: where others
- * take the processor meanwhile, the repeats that were held up are above the median. */
+/* Median time of repeated solves after a warm-up (us), within some 5 ms of processor time in all;
+ * repeats that other processes held up lie above the median. */
 static double time_solve(const gw_problem *problem, gw_solution *solution)
 {
     enum { WARM_UP = 3, REPEATS = 25 };

@@ -1,7 +1,7 @@
 /*
- * Messages of the stream: unions by `op`. What clients send is decoded by these rows. What the
- * server sends often is put together from texts that all clients share (server/net/stream.c): that
- * is described here, and a short answer is encoded.
+ * Messages of the stream: unions by `op`. Clients' messages are decoded by these rows. The server's
+ * frequent messages are put together from texts that all clients share (server/net/stream.c) and
+ * only described here; its short answers are encoded.
  */
 #include <string.h>
 
@@ -28,10 +28,10 @@ DECODE(pass_over)
     return true;
 }
 
-/* A name that the client gives to a message, of any type: an error says it again. */
+/* An identifier that the client gives to a message, of any type; errors repeat it. */
 static const wire_type anything = {pass_over, NULL, schema_anything};
 
-/* A value that is no string is a wrong token, which the guard judges. */
+/* A value that is not a string is a wrong token, for the guard to judge. */
 DECODE(decode_token)
 {
     ((wire_message *)owner)->token = json_is_string(value) ? json_string_value(value) : "";
@@ -73,7 +73,7 @@ DECODE(decode_press)
 
 static const wire_type a_press = {decode_press, NULL, wire_schema_string};
 
-/* A tool by its number, or as `object` a body that moves by itself. */
+/* Checks that the message names a tool by number or a body as `object`, not both. */
 static bool names_one_grasp(const wire_message *m, const wire_path *at, gw_error *error)
 {
     return !(m->names_tool && m->names_object) ||
@@ -187,14 +187,14 @@ bool wire_get_message(const json_t *value, wire_message *message, gw_error *erro
 
 /* ---- from the server ------------------------------------------------------------------------- */
 
-/* Which of them a struct is, and the members of those that are encoded. */
+/* The server's messages, and the members of those that are encoded here. */
 typedef enum answer_op { HELLO, SCENE, STATE, EVENT, ERROR, SUBSCRIBED } answer_op;
 typedef struct stream_answer {
     answer_op op;
     const char *detail, *pointer;
     const json_t *id;
     wire_stream stream;
-    json_t *columns; /* their names; NULL: poses have none */
+    json_t *columns; /* the columns' names; NULL for poses */
 } stream_answer;
 
 static const char *const answer_ops[] = {[HELLO] = "hello",

@@ -1,6 +1,6 @@
 /*
- * Surfaces and curves made from points and curves: what is asked, and what came of it. The shape is
- * made as the request is decoded, so that a refusal names the member.
+ * Surfaces and curves made from points and curves: the request and its result. The shape is made
+ * while the request is decoded, so that an error names the member.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,15 @@
 #include "rt/guideway.h"
 #include "server/schema/field.h"
 
-#define MOST_SAMPLES 65536 /* points of a request: what a body's size allows */
+#define MOST_SAMPLES 65536 /* points of a request: as many as a body can contain */
 
 /* The result of a request, while it is decoded. */
 typedef struct made_shape {
     gw_shape shape;
-    double deviation; /* of what was fitted (m); else below 0 */
+    double deviation; /* of a fit (m); negative: exact */
 } made_shape;
 
-/* Takes the shape over, or refuses with what the construction says of the member. */
+/* Takes the shape over, or refuses with the construction's error and the member that it names. */
 static bool take_shape(made_shape *made, gw_nurbs *shape, const wire_path *at,
                        const gw_error *inner, gw_error *error)
 {
@@ -29,7 +29,8 @@ static bool take_shape(made_shape *made, gw_nurbs *shape, const wire_path *at,
 
 /* ---- points --------------------------------------------------------------------------------- */
 
-/* Rows of points, or one row of them: their numbers, owned; sampled[1] is 1 of one row. */
+/* Reads rows of points, or one row; the points are owned by the caller, and sampled[1] is 1 for one
+ * row. */
 static gw_vec3 *read_points(const json_t *rows, const wire_path *at, int sampled[2],
                             gw_error *error)
 {
@@ -54,7 +55,7 @@ static gw_vec3 *read_points(const json_t *rows, const wire_path *at, int sampled
     return NULL;
 }
 
-/* One whole number, or one for each direction; what is usual where nothing is said. */
+/* Reads one whole number, or one for each direction; the defaults where the member is missing. */
 static bool read_counts(const json_t *value, const wire_path *at, const char *member, int dimension,
                         int counts[2], gw_error *error)
 {
@@ -72,8 +73,8 @@ static bool read_counts(const json_t *value, const wire_path *at, const char *me
     return true;
 }
 
-/* The shape through, or near, points that stand at `here`; degrees and counts are members of
- * `value`, NULL: the usual ones. */
+/* Makes the shape through, or near, the points at `here`; degrees and counts are members of
+ * `value`, NULL: the defaults. */
 static bool fit_points(const json_t *rows, const wire_path *here, const json_t *value,
                        const wire_path *at, made_shape *made, gw_error *error)
 {
@@ -92,7 +93,7 @@ static bool fit_points(const json_t *rows, const wire_path *here, const json_t *
                 read_counts(value, at, "count", fit.dimension, fit.count, error);
     if (good) {
         gw_nurbs *shape = gw_nurbs_fit_points(&fit, &inner);
-        if (!value) /* what is wrong is the points, where they stand */
+        if (!value) /* the error is about the points themselves */
             inner.where[0] = 0;
         good = take_shape(made, shape, at, &inner, error);
         if (good)
@@ -111,7 +112,7 @@ HOOK(make_fit)
 
 /* ---- curves --------------------------------------------------------------------------------- */
 
-/* A curve: its geometry, or points that it goes through. With one reference. */
+/* A curve: a geometry, or points that it interpolates. One reference. */
 static gw_nurbs *read_curve(const json_t *value, const wire_path *at, gw_error *error)
 {
     if (json_is_array(value)) {
@@ -167,7 +168,7 @@ HOOK(make_loft)
     return good;
 }
 
-/* Three numbers of a member, as they are where it is missing. */
+/* Reads three numbers of a member; unchanged where it is missing. */
 static bool read_vector(const json_t *value, const wire_path *at, const char *member, gw_vec3 *out,
                         gw_error *error)
 {
@@ -209,7 +210,7 @@ HOOK(make_sweep)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* Read where the shape is made. */
+/* Decoded where the shape is made. */
 DECODE(later)
 {
     return true;

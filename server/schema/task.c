@@ -36,7 +36,7 @@ static const wire_table constrain = {.name = "ConstrainStep",
                                      .fields = of_constrain,
                                      .size = sizeof(gw_task_step)};
 
-/* "to" or "by": a number for each of the named parameters. */
+/* "to" or "by": a number for each named parameter. */
 DECODE(decode_targets)
 {
     gw_task_step *step = owner;
@@ -93,7 +93,7 @@ static void default_move(void *step)
     ((gw_task_step *)step)->spin = GW_STEP_SPIN;
 }
 
-/* A guard must fire unless the step says otherwise. */
+/* A guard must fire by default: `required` is true where there is `until`. */
 HOOK(guard)
 {
     gw_task_step *step = owner;
@@ -143,7 +143,7 @@ static const char *task_state(int state)
     return state <= GW_TASK_STOPPED ? gw_task_state_name((gw_task_state)state) : NULL;
 }
 
-/* A step that is not begun waits for those before it. */
+/* The name of a step's state; a step that has not begun is "waiting". */
 static const char *step_state(int state)
 {
     return state == GW_TASK_IDLE ? "waiting" : task_state(state);

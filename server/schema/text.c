@@ -11,7 +11,7 @@
 
 #define HEAD (sizeof(gw_text) + TEXT_ROOM)
 
-/* The members of one whose bytes are there. */
+/* Sets the members of a text in an allocated block. */
 static gw_text *as_text(void *block, size_t size)
 {
     gw_text *text = block;
@@ -41,7 +41,7 @@ gw_text *text_format(const char *format, ...)
     return shared;
 }
 
-/* So many bytes more, at the end; NULL where memory is short. */
+/* Room for `size` more bytes at the end; NULL when memory is short. */
 static char *extend_text(text_builder *b, size_t size)
 {
     if (!b->short_of_memory && b->size + size > b->room) {

@@ -1,6 +1,6 @@
 /*
- * Text that several threads and connections share: written once, counted, freed by the last.
- * TEXT_ROOM writable bytes lie before the data, for a frame header that a sender puts there.
+ * Text shared by several threads and connections: written once, reference counted, freed by the
+ * last user. TEXT_ROOM writable bytes lie before the data, for the header of a frame.
  */
 #ifndef GW_SERVER_SCHEMA_TEXT_H
 #define GW_SERVER_SCHEMA_TEXT_H
@@ -24,9 +24,10 @@ gw_text *text_new(size_t size);
 /* Like printf; NULL when memory is short. */
 gw_text *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Text that grows; zero is an empty one. What is put when memory was short once is dropped. */
+/* Text that grows; an all-zero struct is empty. After a shortage of memory additions are
+ * dropped. */
 typedef struct text_builder {
-    gw_text *text; /* not counted yet; NULL: nothing was put */
+    gw_text *text; /* not shared yet; NULL: nothing was added */
     size_t size, room;
     bool short_of_memory;
 } text_builder;
@@ -35,13 +36,13 @@ void text_put(text_builder *builder, const char *data, size_t size);
 void text_put_format(text_builder *builder, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* at most 255 bytes */
 
-/* The text so far, one reference; NULL where memory was short. The builder is empty again. */
+/* The text so far, one reference; NULL when memory was short. The builder is then empty. */
 gw_text *text_take(text_builder *builder);
 
 gw_text *text_ref(gw_text *shared);
 void text_unref(gw_text *shared); /* NULL is fine */
 
-/* FNV-1a of what is hashed already, TEXT_HASH at first, and the data. */
+/* FNV-1a of the data, continuing from `hash` (TEXT_HASH at first). */
 #define TEXT_HASH 1469598103934665603ull
 uint64_t text_hash(uint64_t hash, const char *data, size_t size);
 

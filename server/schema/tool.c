@@ -1,5 +1,5 @@
 /*
- * Tools: what is held, by which device, under which control.
+ * Tools: the held body, the device, and the control.
  */
 #include "server/schema/field.h"
 
@@ -105,7 +105,7 @@ static const wire_table workspace_table = {
 #define LIMIT(member, unit_)                                                                       \
     NUMBER, AT(gw_tool, member), LOW(0), .must = "must be 0 (no limit) or more", .unit = unit_
 
-/* Left out of answers where nobody states it. */
+/* A limit, left out of answers where it is 0. */
 #define SELDOM(member, unit_)                                                                      \
     NUMBER, AT(gw_tool, member), OMITTED, LOW(0), .must = "must be 0 (no limit) or more",          \
                                                   .unit = unit_
@@ -127,7 +127,7 @@ static const wire_table limits_table = {.name = "Limits", .about = "0: none.", .
 
 INITIAL(default_tool, gw_tool, gw_tool_default())
 
-/* "object", or "mechanism" with "link". */
+/* Checks that the tool has "object", or "mechanism" with "link". */
 HOOK(check_held)
 {
     bool chain = json_object_get(value, "mechanism"), object = json_object_get(value, "object");

@@ -1,5 +1,5 @@
 /*
- * The types of values that rows name: how each is decoded, encoded and described.
+ * The types to which rows refer: how each is decoded, encoded and described.
  */
 #include "server/schema/field.h"
 
@@ -23,8 +23,8 @@ static const void *member_of(const wire_field *f, const void *owner)
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-/* A number that JSON can hold: what is not finite as the nearest one, and NaN as 0, so that the
- * rest of a simulation's state can still be written. */
+/* The nearest number that JSON can represent; 0 for NaN. The rest of a simulation's state can then
+ * still be written. */
 static double clamp_finite(double x)
 {
     return isnan(x) ? 0 : fmax(-DBL_MAX, fmin(DBL_MAX, x));
@@ -35,7 +35,7 @@ static json_t *number_json(double x, const wire_context *context)
     return json_real(context && context->clamp ? clamp_finite(x) : x); /* NULL where not finite */
 }
 
-/* Sizes that come in stay below GW_MAX_NUMBER: products of a few of them are numbers yet. */
+/* Refuses input beyond GW_MAX_NUMBER, so that products of a few numbers stay finite. */
 static bool too_large(double x, char message[96])
 {
     if (fabs(x) <= GW_MAX_NUMBER)
@@ -133,7 +133,7 @@ const wire_type wire_type_whole = {decode_whole, encode_whole, wire_schema_numbe
 
 /* ---- rows of numbers ----------------------------------------------------------------------- */
 
-/* `direction`: of any size. */
+/* `direction`: a vector of any length. */
 static bool get_numbers(const json_t *value, const wire_path *at, int count, bool direction,
                         double *out, gw_error *error)
 {
@@ -192,7 +192,7 @@ json_t *wire_schema_numbers(const wire_field *f)
 
 const wire_type wire_type_numbers = {decode_numbers, encode_numbers, wire_schema_numbers};
 
-/* A vector is three doubles in a row, and a quaternion four: w x y z. */
+/* A vector is three consecutive doubles, a quaternion four: w x y z. */
 _Static_assert(sizeof(gw_vec3) == 3 * sizeof(double) && offsetof(gw_vec3, z) == 16, "x y z");
 _Static_assert(sizeof(gw_quat) == 4 * sizeof(double) && offsetof(gw_quat, w) == 0, "w x y z");
 
@@ -218,8 +218,8 @@ static json_t *schema_vec3(const wire_field *f)
 
 const wire_type wire_type_vec3 = {decode_vec3, encode_vec3, schema_vec3};
 
-/* A unit vector stays as it is, bit by bit: a scene that was written is the same
- * when it is read. `square` is that of the length. */
+/* True for a length (`square`: its square) so close to 1 that the vector is kept bit by bit: a
+ * scene that was written is read as the same scene. */
 static bool is_unit(double square)
 {
     return fabs(square - 1) <= 4 * DBL_EPSILON;
@@ -234,7 +234,7 @@ DECODE(decode_direction)
     *direction = gw_v3(n[0], n[1], n[2]);
     if (is_unit(gw_dot(*direction, *direction)))
         return true;
-    /* scaled first, so that neither tiny nor huge vectors lose their length to rounding */
+    /* scaled first, so that tiny and huge vectors keep their direction */
     double most = fmax(fabs(n[0]), fmax(fabs(n[1]), fabs(n[2])));
     if (!(most > 0))
         return wire_refuse(at, error, "%s: must not be zero", f->name);
@@ -351,7 +351,7 @@ ENCODE(encode_utc)
 
 const wire_type wire_type_utc = {NULL, encode_utc, wire_schema_string};
 
-/* "object/feature" in two. */
+/* Splits "object/feature". */
 DECODE(decode_feature_id)
 {
     char text[GW_MAX_LINK_NAME + GW_MAX_ID + 2];
@@ -384,7 +384,7 @@ const char *wire_choice_name(const wire_field *f, int i)
 
 DECODE(decode_choice)
 {
-    const char *given = json_string_value(value); /* NULL where it is no string */
+    const char *given = json_string_value(value); /* NULL where it is not a string */
     if (given && f->synonym && strcmp(given, f->synonym) == 0)
         given = wire_choice_name(f, f->synonym_of);
     for (int i = 0; given && wire_choice_name(f, i); i++) {
@@ -467,7 +467,7 @@ static wire_field item_of(const wire_field *f)
     return item;
 }
 
-/* The entry that decoding writes next; NULL with an error where memory is short. */
+/* The entry to be decoded next; NULL with an error when memory is short. */
 static void *next_entry(const wire_field *f, void *owner, size_t i, gw_error *error)
 {
     int *count = (int *)((char *)owner + f->count);
@@ -494,7 +494,7 @@ DECODE(decode_list)
         return wire_refuse(at, error, "%s: %s", f->name, f->must);
     if (f->type == LIST && !f->add) {
         void **array = member_at(f, owner);
-        *array = calloc(size + 1, f->stride); /* one too many: none is no lack of memory */
+        *array = calloc(size + 1, f->stride); /* one more, so that NULL means shortage */
         if (!*array)
             return gw_fail(error, GW_FAILED, where, "no memory for %s", f->name);
     }
@@ -544,7 +544,7 @@ json_t *wire_schema_map(const wire_field *f)
 const wire_type wire_type_list = {decode_list, encode_list, wire_schema_list};
 const wire_type wire_type_list_within = {decode_list, encode_list, wire_schema_list};
 
-/* Two entries, one behind the other in the struct. */
+/* Two consecutive entries of the struct. */
 DECODE(decode_pair)
 {
     const wire_field item = item_of(f);
