@@ -85,7 +85,7 @@ function Tabs(): JSX.Element {
   );
 }
 
-// Files that are dropped anywhere are opened.
+// Files dropped anywhere on the page are opened.
 const dropped = (e: DragEvent): void => {
   if (!e.dataTransfer?.files.length) return;
   e.preventDefault();
@@ -93,7 +93,7 @@ const dropped = (e: DragEvent): void => {
 };
 
 export function App(): JSX.Element {
-  const epoch = store.sceneEpoch.value; // with another scene the panels begin anew
+  const epoch = store.sceneEpoch.value; // the panels are created anew for another scene
   return (
     <div class={`app tab-${store.narrowTab.value}`} onDragOver={(e) => e.preventDefault()} onDrop={dropped}>
       <div class="page" inert={store.dialog.value !== ''}>

@@ -1,6 +1,6 @@
-// Types of all that crosses the wire, in SI units. Shapes of resources come from the OpenAPI document (openapi.ts, made
-// by generate.mjs). Here are the names that the page has for parts of them, members that the server always sends though
-// a request may leave them out, and the messages of the stream.
+// Types of all data exchanged with the server, in SI units. Types of resources come from the OpenAPI document
+// (openapi.ts, written by generate.mjs). This file has the page's names for parts of them, members that the server
+// always sends although a request may leave them out, and the messages of the stream.
 import type * as api from './openapi';
 
 export type {
@@ -56,7 +56,7 @@ export type {
 
 // ---- parts of resources ---------------------------------------------------------------------------
 
-// One of its elements says what it is; `touches` names a primitive's surface or rim, which have no element.
+// One of the element members is present; `touches` names a surface or rim of a primitive, which has no element.
 export interface Feature {
   id: string;
   derived?: boolean;
@@ -66,10 +66,10 @@ export interface Feature {
   curve?: CurveShape;
   surface?: SurfaceShape;
   touches?: 'sphere' | 'cylinder' | 'rim';
-  axis?: api.Vec3; // of what `touches` names, a sphere's has no meaning
+  axis?: api.Vec3; // of the surface that `touches` names; unused for a sphere
 }
 
-// Free-form shapes without their type, as features and geometries have them.
+// Free-form shapes without their type, as in features and geometries.
 export type CurveShape = api.Curve;
 export type SurfaceShape = api.Surface;
 
@@ -85,7 +85,7 @@ export type ContactSettings = api.Contact;
 export type SolutionState = api.Solution['state'];
 export type RunState = api.Simulation['state'];
 
-// The drawing of a link is a compound whose parts may be compounds.
+// The drawing of a link: a compound whose parts may be compounds.
 export type Geometry =
   | Exclude<api.Geometry, { type: 'compound' }>
   | { type: 'compound'; parts: { geometry: Geometry; pose?: api.PoseGiven }[] };
@@ -101,7 +101,7 @@ export type SceneJointState = api.SceneJointState;
 export type Material = Required<api.Material>;
 
 export type Scene = Omit<api.Scene, 'format' | 'objects' | 'constraints' | 'materials' | 'joints' | 'springs'> & {
-  format: string; // '' before the first scene is here
+  format: string; // '' before the first scene has arrived
   name: string;
   objects: SceneObject[];
   constraints?: Constraint[];
@@ -113,7 +113,7 @@ export type Scene = Omit<api.Scene, 'format' | 'objects' | 'constraints' | 'mate
 export type Halted = api.Halted;
 export type Simulation = api.Simulation & { task?: api.TaskNow | null };
 
-// A problem, or a refusal by the solver.
+// A problem of a request, or a refusal by the solver.
 export type Problem = Partial<Omit<api.Problem, 'status'> & Omit<api.Refusal, 'status'>> & { status: number };
 
 // ---- messages of the stream -----------------------------------------------------------------------
@@ -130,7 +130,7 @@ export type SceneDocument = Pick<
 export type ServerMessage =
   | Told<api.HelloMessage>
   | Told<api.SceneMessage>
-  | (Omit<api.ErrorMessage, 'id'> & { id?: string }) // the page's messages have names, if any
+  | (Omit<api.ErrorMessage, 'id'> & { id?: string }) // the page uses strings, or no id
   | Exclude<api.ServerMessage, { op: 'hello' | 'scene' | 'error' }>;
 
 // The target of a hand on the page: a tool's held body, or a free object.

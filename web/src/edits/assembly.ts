@@ -1,5 +1,5 @@
-// Assembly in steps that are drawn: slices of iterations, each from the poses of the one before, shown as ghosts;
-// stopped between two of them, applied as one edit, or discarded.
+// Assembly in slices of iterations, each starting from the poses of the one before and drawn as ghosts. It can be
+// stopped between two slices; the result is applied as one edit, or discarded.
 
 import { computed, effect, signal } from '@preact/signals';
 import type { Assembly } from '../protocol';
@@ -25,25 +25,25 @@ export const settings = signal<{ method: AssemblyMethod; seed: number; ground: r
 
 export interface AssemblyRun {
   state: 'working' | 'stopped' | 'held' | 'remains';
-  now: Assembly; // the newest answer, or the best one where no start is left
-  iterations: number; // of all starts
+  now: Assembly; // the newest answer, or the best one when all starts are done
+  iterations: number; // over all starts
   starts: number;
-  revision: number; // of the scene that it is of
+  revision: number; // of the assembled scene
 }
 
-// There are relations that parts could be brought to.
+// True where the scene has relations to satisfy.
 export const canAssemble = computed(() => store.constraints.value.length + store.joints.value.length > 0);
 
 export const run = signal<AssemblyRun | null>(null);
 
 // ---- the residual by iteration --------------------------------------------------------------------------
 
-const ROOM = 4096; // when it is full, every second one goes
+const ROOM = 4096; // samples; when it is full, every second one is dropped
 const LEAST_MM = 1e-14;
 
 export const curve = {
   iterations: new Float64Array(ROOM),
-  powers: new Float64Array(ROOM), // of ten, of the residual in mm
+  powers: new Float64Array(ROOM), // log10 of the residual in mm
   count: 0,
 };
 
@@ -65,8 +65,8 @@ const STARTS = 64;
 const SLICE_MS = 70;
 const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
-// One iteration a picture at first, then ever more, so that a long search is over in seconds; of descent, which takes
-// thousands, many.
+// Iterations of the next slice: one picture for each iteration at first, then more and more, so that a long search
+// takes seconds; more from the start for gradient descent, which needs thousands.
 const sliceOf = (made: number): number => {
   const each = settings.peek().method === 'gradient' ? 25 : 1;
   return Math.min(1000, each * Math.max(1, Math.floor(made / each / 20)));
@@ -79,7 +79,7 @@ const asked = (): object => {
 
 let turn = 0;
 
-// From where the parts are, or from the slice at which it was stopped.
+// Starts from the present poses, or continues a stopped run.
 export async function assemble(from?: AssemblyRun): Promise<void> {
   const mine = ++turn;
   const revision = store.revision.peek();
@@ -136,7 +136,7 @@ export function discardAssembly(): void {
   run.value = null;
 }
 
-// The poses that are shown, as one edit.
+// Applies the poses that are shown, as one edit.
 export async function applyAssembly(): Promise<boolean> {
   const now = run.peek();
   if (!now) return false;
@@ -147,7 +147,7 @@ export async function applyAssembly(): Promise<boolean> {
   return done;
 }
 
-// A scene that changes, or runs, is no longer the one that is being assembled.
+// Ends the assembly when the scene changes or the simulation runs.
 effect(() => {
   const { value: revision } = store.revision;
   const runs = store.runState.value !== 'stopped';

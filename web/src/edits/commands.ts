@@ -1,4 +1,4 @@
-// Every command by name, with its keys: for the palette, the sheet of keys and the keyboard itself.
+// The table of commands with their keys, for the palette, the list of keys and the keyboard itself.
 
 import type { Solution } from '../protocol';
 import * as store from '../state/store';
@@ -37,7 +37,7 @@ export function deleteSelected(): void {
   else if (store.selectedObject.value) deleteSelectedMechanism(store.selectedObject.value);
 }
 
-// Cancels step by step: the drag, the draft, the kind, the selection.
+// Cancels one level: the drag, else the draft, else the chosen kind, else the selection.
 export function cancel(): void {
   if (currentView()?.cancel()) return;
   if (draft.value) dropDraft();
@@ -51,7 +51,7 @@ export function cancel(): void {
 const shownSolution = (): Solution | undefined => store.solutions.value.get(store.shownObject.value);
 const branches = (): boolean => draft.value !== null || (shownSolution()?.branches.length ?? 0) > 1;
 
-// The branches of a draft are looked at; those of an object are taken.
+// Steps through the branches of a draft, which are only shown, or of an object, which are chosen.
 function branch(by: number): void {
   const s = shownSolution();
   if (draft.value) stepBranch(by);

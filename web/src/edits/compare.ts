@@ -1,4 +1,4 @@
-// Runs of the simulation with one control after another, to be laid over one another (state/runs.ts).
+// Runs of the simulation with one control after another, for the comparison plot (state/runs.ts).
 import type { Control } from '../protocol';
 import { CONTROLS, controlWords, impedanceTool } from '../state/control';
 import { heldId } from '../state/mechanisms';
@@ -9,7 +9,7 @@ import { setRun } from './simulation';
 
 const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
-// Until the simulation's time is there; false where somebody interfered.
+// Waits until the simulation reaches the time; false where the person or somebody else intervened.
 async function until(seconds: number, mine: () => boolean): Promise<boolean> {
   for (;;) {
     await sleep(50);
@@ -23,7 +23,7 @@ async function until(seconds: number, mine: () => boolean): Promise<boolean> {
 async function one(control: Control, seconds: number, mine: () => boolean): Promise<boolean> {
   compare.value = { ...compare.peek(), busy: controlWords[control][0] };
   if (!(await setRun('stopped')) || !(await setControl(control))) return false;
-  await sleep(200); // the stopped state comes by the stream
+  await sleep(200); // until the stream reports the stopped state
   if (!(await setRun('running')) || !(await until(seconds, mine))) return false;
   await setRun('paused');
   await sleep(150);
@@ -33,8 +33,8 @@ async function one(control: Control, seconds: number, mine: () => boolean): Prom
 
 let turn = 0;
 
-// From the start with each control, as long as asked; then the control that was, stopped. Pressed again
-// it ends.
+// Runs from the start with each control for the chosen time, then restores the former control, stopped. Pressed again,
+// it ends early.
 export async function compareAll(): Promise<void> {
   const mine = ++turn;
   const still = (): boolean => mine === turn;

@@ -18,7 +18,7 @@ export const patchConstraint = (id: string, patch: Partial<Constraint>): Promise
     async (culprits, conflict) => [...(await valueFixes(id, patch, conflict)), ...otherFixes(id, patch, culprits)],
   );
 
-// Another distance for the constraint itself.
+// Fixes by another value of the constraint itself.
 async function valueFixes(
   id: string,
   patch: Partial<Constraint>,
@@ -41,7 +41,7 @@ async function valueFixes(
 export const deleteConstraint = (id: string): Promise<boolean> =>
   deleteWithUsers(`/constraints/${enc(id)}`, id, { constraint: id });
 
-// Disables or deletes another constraint of the clash, and does the edit again.
+// Fixes that disable or delete another conflicting constraint and repeat the edit.
 function otherFixes(id: string, patch: Partial<Constraint>, culprits: readonly string[]): store.Notice['fixes'] {
   const again = (done: boolean): void => {
     if (done) void patchConstraint(id, patch);
@@ -57,10 +57,10 @@ function otherFixes(id: string, patch: Partial<Constraint>, culprits: readonly s
 export const chooseBranch = (object: string, branch: string): Promise<boolean> =>
   attempt(() => call('PATCH', solutionPath(object), { branch }));
 
-// Where the moves that were made leave it along its freedoms.
+// The object's parameters after the edits so far, including those under way.
 export const latestParameters = (s: Solution): number[] => latest(solutionPath(s.object), s).parameters ?? [];
 
-// What joins it to others comes along.
+// Moves an object along its freedoms, together with the bodies joined to it.
 export function moveAlong(object: string, parameters: number[]): Promise<boolean> {
   const to = isMovable(object) ? poseAt(object, parameters) : undefined;
   const path = solutionPath(object);
@@ -79,5 +79,5 @@ function poseAt(object: string, parameters: readonly number[]): Pose | undefined
   );
 }
 
-// To the pose of its branch nearest to this one: for freedoms that do not separate.
+// Moves the object to the pose of its branch nearest to `near`: for freedoms that do not separate.
 export const moveNear = (object: string, near: Pose): Promise<boolean> => patch(solutionPath(object), { near });

@@ -1,5 +1,5 @@
-// Deletion of what others may refer to. The appliance refuses it by their names; the way out deletes them too, as one
-// edit, all or none.
+// Deletion of entries to which others refer. The server refuses it and names these; the offered fix deletes them too,
+// as one edit.
 import type { Step } from '../protocol';
 import { heldId } from '../state/mechanisms';
 import { call, enc, featurePath } from '../state/rest';
@@ -12,7 +12,7 @@ interface Edit {
   body?: object;
 }
 
-// What goes: a body by its name, or those of a mechanism; a feature, a constraint, a joint by its id.
+// The deleted entry: a body by its name, or the bodies of a mechanism; a feature, a constraint or a joint by its id.
 export interface Going {
   body?: (name: string) => boolean;
   links?: boolean; // the bodies are links, which gears name as joints
@@ -29,7 +29,7 @@ const bodyOf = (end: End): string => (typeof end === 'string' ? end.split('/')[0
 const switches = (s: Step, lost: ReadonlySet<string | undefined>): boolean =>
   s.type === 'constrain' && [...(s.enable ?? []), ...(s.disable ?? [])].some((id) => lost.has(id));
 
-// The hands that hold it let go.
+// Edits by which tools release the body.
 function release(isBody: (name: string) => boolean): Edit[] {
   const tools = store.tools.peek();
   const kept = tools.filter((t) => !isBody(heldId(t)));
@@ -37,7 +37,7 @@ function release(isBody: (name: string) => boolean): Edit[] {
   return tools.length === 1 ? [drop('/tool')] : [{ method: 'PATCH', path: '/scene', body: { tools: kept } }];
 }
 
-// Those that refer to it, in an order in which each can be deleted.
+// Edits that delete the entries that refer to it, in an order in which each is possible.
 function users(of: Going): Edit[] {
   const isBody = of.body ?? (() => false);
   const at = (end: End): boolean => isBody(bodyOf(end)) || (!!of.feature && end === of.feature);
@@ -68,7 +68,7 @@ function users(of: Going): Edit[] {
 const send = (edits: Edit[]): Promise<unknown> =>
   edits.length === 1 ? call('DELETE', edits[0]!.path) : call('POST', '/scene/edits', edits);
 
-// A mechanism's hand lets go without being asked.
+// The tool of a mechanism is released without a question.
 export const deleteWithUsers = (path: string, name: string, of: Going): Promise<boolean> =>
   attempt(
     () => send([...(of.links ? release(of.body!) : []), drop(path)]),

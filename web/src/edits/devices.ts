@@ -1,4 +1,4 @@
-// Edits of the tool and of the devices: what is held, by which device, under which control.
+// Edits of tools and devices: the held body, the device, the control.
 import type { Control, Device, Pose, Rendering, Tool, Vec3 } from '../protocol';
 import { controlWords } from '../state/control';
 import { IDENTITY } from '../state/maths';
@@ -19,11 +19,12 @@ export async function hold(object: string, device?: string): Promise<void> {
   });
 }
 
-// A hand moves what is held, what is free, and what is joined to such; the rest stands while the simulation runs.
+// True where a drag cannot move the object while the simulation runs: it is neither held nor free nor joined to such a
+// body.
 export const standsStill = (object: string): boolean =>
   !!store.objectOf(object) && !store.objectOf(object)!.fixed && !store.movesByForce(object);
 
-// Says so where a hand was laid on it, with what would change it.
+// Tells a person who tried to drag such an object how it can be made to move.
 export function tellNotHeld(object: string): void {
   if (!standsStill(object)) return;
   const text = `${object} stands: nothing holds it, and it is not free.`;
@@ -55,7 +56,7 @@ export const setOperator = (id: string, operator: unknown): Promise<boolean> =>
     ? attempt(() => call('DELETE', `/devices/${enc(id)}/operator`))
     : attempt(() => call('PUT', `/devices/${enc(id)}/operator`, operator));
 
-// An impedance device takes it: one that is there, else a simulated one is made.
+// The id of an impedance device: an existing one, else a new simulated one.
 async function impedanceDevice(): Promise<string> {
   const known = store.devices.value.find((d) => store.impedanceDevice(d.id));
   if (known) return known.id;
@@ -64,7 +65,7 @@ async function impedanceDevice(): Promise<string> {
   return id;
 }
 
-// The tool frame stands at a point of the link, its axes the link's.
+// Makes a tool that holds the link: its frame is at a point of the link, with the link's axes.
 export function holdLink(mechanism: string, link: number, point: Vec3): Promise<boolean> {
   return attempt(async () => {
     const device = await impedanceDevice();
@@ -78,7 +79,7 @@ export function holdLink(mechanism: string, link: number, point: Vec3): Promise<
 
 // ---- devices
 
-// Another driver: its own settings, and a control that fits where the device holds something.
+// Chooses another driver, with its own settings, and a matching control where the device holds a body.
 export function chooseDriver(id: string, driver: string): Promise<boolean> {
   const devices = store.devices.value.map((d) => {
     if (d.id !== id) return d;

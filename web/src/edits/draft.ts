@@ -1,4 +1,4 @@
-// The constraint that is being made or changed. A dry run tries it at every change before it is committed.
+// The constraint that is being made or changed. After every change a dry run tries it before it is committed.
 
 import { effect, signal } from '@preact/signals';
 import type { Bound, Conflict, Constraint, ConstraintType, Contact, Sense, Solution } from '../protocol';
@@ -20,7 +20,7 @@ export interface Draft {
   value: number;
   sense: Sense;
   bound: Bound;
-  contact: Contact; // of what slides or rolls
+  contact: Contact; // of kinds that slide or roll
   inside: boolean;
   enabled: boolean;
 }
@@ -31,11 +31,11 @@ export interface Fix {
 }
 
 export interface Preview {
-  solution: Solution | null; // where it can hold
-  refusal: string; // where it cannot: a sentence
+  solution: Solution | null; // where the constraint can be satisfied
+  refusal: string; // where it cannot: the reason, a sentence
   conflict: Conflict | null;
-  branch: number; // the ghost that is looked at
-  values: number[]; // where it cannot: values that would hold
+  branch: number; // the branch whose ghost is selected
+  values: number[]; // where it cannot: values with which it could
 }
 
 export const wanted = signal<ConstraintType | ''>(''); // kind chosen before its features
@@ -50,7 +50,7 @@ const mobileFirst = (a: string, b: string): [string, string] =>
 
 const measures = (type: ConstraintType): boolean => kindOf(type).unit !== '';
 
-// The request's body, without members that the kind does not have.
+// The body of the request, without members that do not apply to the kind.
 function body(d: Draft): Record<string, unknown> {
   if (d.id) return changes(d);
   const out: Record<string, unknown> = { type: d.type, a: d.a, b: d.b };
@@ -102,7 +102,7 @@ export function propose(type: ConstraintType, change: Partial<Draft> = {}): void
   begin({ ...(same ? was : fresh), ...change });
 }
 
-// A change of a constraint that is there; what is as it was is no draft.
+// Starts a draft of a change of an existing constraint; a change without effect is no draft.
 export function proposeChange(id: string, change: Partial<Draft>): void {
   const c = store.constraints.peek().find((k) => k.id === id);
   if (!c) return;
@@ -137,7 +137,7 @@ export function dropDraft(): void {
   store.culprits.value = [];
 }
 
-// Drops the draft where it is of this constraint: the pointer went elsewhere.
+// Drops the draft if it is of this constraint, when the pointer leaves it.
 export function dropChange(id: string): void {
   if (draft.peek()?.id === id) dropDraft();
 }
@@ -158,7 +158,7 @@ function outcome(solution: Solution): Preview {
   return { ...NOTHING, refusal: text, conflict: solution.conflict ?? null };
 }
 
-// The freedoms that are left, in words; of a member of a system those that it has in it.
+// The remaining freedoms in words; for a member of a system those in the system.
 export function wouldLeave({ solution, branch }: Preview): string {
   const system = solution?.system;
   if (!solution || !system || store.movesOnItsOwn(solution))
@@ -207,7 +207,7 @@ async function tryOut(): Promise<void> {
 
 // ---- ways out of a refusal ------------------------------------------------------------------------------
 
-// The same draft once more, after something else changed.
+// Repeats the dry run after another edit.
 function again(): void {
   if (draft.peek()) void tryOut();
 }
@@ -231,7 +231,7 @@ export function draftFixes(): Fix[] {
 
 // ---- branches and committing ----------------------------------------------------------------------------
 
-// Steps through the branches that the draft would leave.
+// Steps through the branches of the dry run's solution.
 export function stepBranch(by: number): boolean {
   const now = preview.peek();
   const count = now?.solution?.branches.length ?? 0;
@@ -258,14 +258,14 @@ export async function commitDraft(): Promise<void> {
     const made = (await ask(now, '')) as Constraint;
     const branch = chosen && chosen.branch > 0 ? chosen.solution?.branches[chosen.branch] : undefined;
     const object = chosen?.solution?.object;
-    if (draft.peek() === now) closeDraft(made.id); // else somebody let go of it, or went on, while it was under way
+    if (draft.peek() === now) closeDraft(made.id); // else the draft was dropped or changed meanwhile
     if (branch && object) await attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch: branch.id }));
   } catch (e) {
     show(refused(e));
   }
 }
 
-// Kind first, then features: the draft appears with the second feature. Other features end a draft.
+// For a kind chosen before its features: starts the draft with the second feature. Picking other features ends a draft.
 export function watchSelection(): void {
   effect(() => {
     const [a, b] = store.picked.value;

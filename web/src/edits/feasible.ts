@@ -1,4 +1,4 @@
-// Distances that would hold in place of one that cannot: the present one and those that the conflict's numbers name.
+// Distances that can be satisfied in place of one that cannot: the present distance and those named by the conflict.
 // Each is tried by a dry run; the nearest to the wanted one comes first.
 
 import type { Conflict, ConstraintType } from '../protocol';
@@ -7,7 +7,7 @@ import { distanceNow, elementOf, kindOf } from '../state/constraints';
 const MOST_TRIED = 8;
 const MOST_OFFERED = 2;
 
-// To a micrometre, so that it reads well.
+// Rounded to a micrometre, to be readable.
 export const toMicrometre = (value: number): number => Math.round(value * 1e6) / 1e6;
 
 export interface Candidate {

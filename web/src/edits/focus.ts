@@ -1,9 +1,10 @@
-// Where the keyboard is: from one part of the page to the next by a key, and near by when the control that had it goes,
-// as when a draft is committed, a line deleted, an object renamed. The browser would begin at the page's top again.
+// The keyboard focus: a key moves it from one part of the page to the next; when the focused control is removed (a
+// draft committed, a line deleted, an object renamed), it goes to a control nearby. The browser would move it to the
+// top of the page.
 
 import * as store from '../state/store';
 
-// What takes the keyboard, in the order of the page.
+// The elements that can have the focus, in the order of the page.
 const TAKES = 'button, input, select, textarea, summary, a[href], [tabindex="0"]';
 
 const canTake = (e: HTMLElement): boolean =>
@@ -14,7 +15,8 @@ const firstIn = (root: Element): HTMLElement | undefined =>
 
 // ---- from part to part ---------------------------------------------------------------------------------
 
-// The control of a part with which to begin: the line of the list, the kinds that join what is picked, the selection.
+// The first control to focus in each part: the current line of the list, the kinds that fit the picked features, the
+// selection.
 const PARTS: { part: string; begin: () => string }[] = [
   { part: '.header', begin: () => '.scene-menu' },
   { part: '.left', begin: () => '.tree [tabindex="0"]' },
@@ -26,7 +28,7 @@ const PARTS: { part: string; begin: () => string }[] = [
   { part: '.bottom', begin: () => 'button' },
 ];
 
-// Parts that a narrow page does not show are passed over.
+// Parts that are hidden on a narrow page are skipped.
 export function goToPart(by: 1 | -1): void {
   const here = PARTS.findIndex(({ part }) => document.activeElement?.closest(part));
   for (let i = 1; i <= PARTS.length; i++) {
@@ -45,15 +47,15 @@ export function goToPart(by: 1 | -1): void {
 
 interface Step {
   parent: Element;
-  at: number; // among its children
+  at: number; // index among the parent's children
 }
 
 let had: Element | null = null;
-let way: Step[] = []; // from it up to the page
-let awaited = ''; // the control that goes on from the one that was pressed, once it is there
-let substitute: Element | null = null; // has the keyboard meanwhile
+let way: Step[] = []; // ancestors of the focused control
+let awaited = ''; // selector of the control that shall get the focus once it exists
+let substitute: Element | null = null; // has the focus until then
 
-// What is to have the keyboard when the control that has it is gone, and not before.
+// Sets which control gets the focus after the focused one is removed.
 export function goOnAt(selector: string): void {
   awaited = selector;
 }
@@ -65,7 +67,7 @@ function wayUp(from: Element): Step[] {
   return steps;
 }
 
-// The control in its place, else one beside it; else the same one level up.
+// The control at the same place, else one beside it, else the same one level up.
 function nearest(): HTMLElement | undefined {
   for (const { parent, at } of way) {
     if (!parent.isConnected || parent === document.body) continue;

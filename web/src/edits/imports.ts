@@ -1,4 +1,4 @@
-// Files from outside: a scene, a robot's description with the meshes that it names, meshes as objects.
+// Files from outside: a scene, a robot description with its meshes, meshes as objects.
 
 import type { Geometry, MeshAbout, Vec3 } from '../protocol';
 import { meshFiles, sendMesh } from '../state/meshes';
@@ -20,7 +20,7 @@ const isMesh = (f: File): boolean => /\.(stl|obj)$/i.test(f.name);
 const stem = (name: string): string => name.replace(/\.[^.]*$/, '').toLowerCase();
 const basename = (path: string): string => path.split(/[/\\]/).pop() ?? '';
 
-// As the appliance wants names of files.
+// A file name as the server accepts it.
 const plain = (name: string): string =>
   name
     .replace(/[^A-Za-z0-9_.]+/g, '-')
@@ -44,20 +44,20 @@ export async function importFiles(files: readonly File[]): Promise<boolean> {
   return false;
 }
 
-// A scene, or one free-form shape.
+// Opens a scene, or adds one free-form shape.
 async function importJson(file: File): Promise<boolean> {
   let shape: FreeForm | null = null;
   try {
     shape = shapeIn(JSON.parse(await file.text()));
   } catch {
-    // opening it as a scene says what is wrong
+    // the error is that of opening it as a scene
   }
   return shape ? importShape(file, plainId(stem(file.name)) || 'surface', shape) : openFile(file);
 }
 
 // ---- meshes ---------------------------------------------------------------------------------------------
 
-// One that the scene uses stands as it is: it cannot be replaced.
+// Uploads a mesh; one that the scene uses cannot be replaced and stays.
 async function uploadUnlessUsed(name: string, data: ArrayBuffer): Promise<void> {
   try {
     await sendMesh(name, data);
@@ -66,7 +66,7 @@ async function uploadUnlessUsed(name: string, data: ArrayBuffer): Promise<void> 
   }
 }
 
-const LARGEST_M = 5; // a part that would be larger was drawn in millimetres
+const LARGEST_M = 5; // a larger part is assumed to be in millimetres
 
 const widest = (m: MeshAbout): number => Math.max(...m.high.map((x, k) => x - m.low[k]!));
 
@@ -78,16 +78,16 @@ function freshFile(name: string): string {
   }
 }
 
-const MOST_MIB = 16; // of a mesh, at the appliance
+const MOST_MIB = 16; // of a mesh, on the server
 
-// The same file in another unit, as a mesh of its own.
+// Uploads the file scaled to another unit, under a name of its own.
 async function sendScaled(file: File, k: number): Promise<{ name: string; info: MeshAbout }> {
   const name = freshFile(plain(file.name));
   const data = await file.arrayBuffer();
   return { name, info: await sendMesh(name, k === 1 ? data : scaledMesh(name, data, [k, k, k])) };
 }
 
-// Its unit is a guess: the way out takes the other one.
+// The fix that takes the other unit, as the unit is a guess.
 async function retake(file: File, id: string, k: number): Promise<void> {
   await attempt(async () => {
     const { name, info } = await sendScaled(file, k);
@@ -140,8 +140,8 @@ const numbers = (text: string | null): Vec3 => {
   return v.length === 3 && v.every((x) => Number.isFinite(x) && x !== 0) ? (v as Vec3) : [1, 1, 1];
 };
 
-// Sends the meshes that the description names and that came with it, their scale worked in, and names
-// them as they are called there. Answers with those that did not come.
+// Uploads the meshes that the description names and that were chosen with it, scaled, and replaces their names in the
+// description. Returns the names of the missing ones.
 async function uploadMeshes(robot: Document, id: string, files: readonly File[]): Promise<string[]> {
   const missing = new Set<string>();
   const sent = new Map<string, string>(); // names by file and scale
@@ -171,7 +171,7 @@ async function importRobot(file: File, meshes: readonly File[]): Promise<boolean
     return false;
   }
   const robot = new DOMParser().parseFromString(text, 'application/xml');
-  const broken = robot.querySelector('parsererror') !== null; // the server says where
+  const broken = robot.querySelector('parsererror') !== null; // the server's error says where
   const id = unusedId(plainId(robot.documentElement.getAttribute('name') ?? stem(file.name)) || 'robot');
   let missing: string[] = [];
   if (!broken && !(await attempt(async () => (missing = await uploadMeshes(robot, id, meshes))))) return false;

@@ -1,5 +1,5 @@
-// Members of systems that are moved while stopped or paused. What they are joined to comes along: every move is an
-// assembly from where the parts are, with the moved one displaced.
+// Moves of bodies in systems, while stopped or paused, together with the bodies joined to them: each move is an
+// assembly from the present poses with the moved body displaced.
 
 import type { Assembly, Mechanism, Pose, Quat, Vec3 } from '../protocol';
 import { add, axisAngle, cross, dot, IDENTITY, norm, qconj, qmul, scale, sub, toWorld } from '../state/maths';
@@ -15,7 +15,7 @@ type Placed = ReadonlyMap<string, Pose>;
 
 const body = (end: string | { object: string }): string => (typeof end === 'string' ? end : end.object).split('/')[0]!;
 
-// Relations join a link of it to something: a loop, or what it carries.
+// True where relations join a link of the mechanism to another body, by a loop or to a body that it carries.
 function isRelated(m: Mechanism): boolean {
   const links = new Set(m.links.map((_, i) => linkId(m.id, i)));
   const names = (ends: { a: string | { object: string }; b: string | { object: string }; enabled?: boolean }) =>
@@ -23,7 +23,8 @@ function isRelated(m: Mechanism): boolean {
   return store.constraints.value.some(names) || store.joints.value.some((j) => j.type !== 'gear' && names(j));
 }
 
-// Its own constraints, or the joints of its mechanism, do not say alone how it moves: joints do, or what follows it.
+// True where other bodies or joints also determine the motion, not only the object's own constraints or the joints of
+// its mechanism.
 export function isJoined(object: string): boolean {
   const link = store.linkRef(object);
   if (link) return isRelated(link.mechanism);
@@ -33,12 +34,12 @@ export function isJoined(object: string): boolean {
   return solution.dof !== system.freedoms || store.joints.value.some((j) => j.enabled !== false && j.type !== 'gear');
 }
 
-// Not while it runs: then it is pulled.
+// While the simulation runs such a body is pulled by a force instead.
 export const isMovable = (object: string): boolean => store.runState.value !== 'running' && isJoined(object);
 
 export const objectPath = (id: string): string => `/objects/${enc(id)}`;
 
-// All that moves as one with it: what relations join to it, directly or through others that move.
+// All moving bodies that relations join to the object, directly or through other moving bodies.
 function companions(object: string): string[] {
   const joints = store.joints.peek();
   const ends = (id: string): string[] => {
@@ -60,7 +61,7 @@ function companions(object: string): string[] {
   return [...found];
 }
 
-// Where they are, if that is not where the scene has them.
+// The present poses, where they can differ from the scene's.
 const present = (object: string): Map<string, Pose> =>
   new Map(
     store.runState.peek() === 'stopped' ? [] : companions(object).map((id): [string, Pose] => [id, exactPose(id)]),
@@ -70,7 +71,7 @@ const standing = (object: string): string[] => [...store.objects.value.filter((o
 
 const list = (placed: Placed): { id: string; pose: Pose }[] => [...placed].map(([id, pose]) => ({ id, pose }));
 
-// `stands`: this one is left where it is put.
+// `stands`: a body that is part of the ground and keeps its pose.
 const question = (from: Placed, stands: string): object => ({
   starts: 1,
   iterations: ITERATIONS,
@@ -90,8 +91,8 @@ const GROUP_MS = 1000;
 const page = Math.random().toString(36).slice(2);
 let group = { of: '', at: 0, number: 0 };
 
-// Brings an object there, or as near as what it is joined to lets it. Moves that follow one another soon are one step
-// for undo. `path`, `to`: the edit as it is made of the object alone.
+// Moves an object to a pose, or as near as its relations allow. Consecutive moves are one step for undo. `path` and
+// `to`: the edit for an object that is not joined.
 export function moveTo(object: string, pose: Pose, path = objectPath(object), to: object = { pose }): Promise<boolean> {
   const now = performance.now();
   const anew = group.of !== object || now > group.at + GROUP_MS;
@@ -112,17 +113,17 @@ async function bring(object: string, pose: Pose, query: string): Promise<number>
 
 // ---- under the pointer --------------------------------------------------------------------------------------
 
-const NEAR_M = 1e-5; // of the cursor
-const TURN_MAX = 0.4; // rad, of a body between two answers: farther ones may be another way to put it together
-const PROBE = 0.05; // rad, and of the size: how far a body is displaced to see how the whole can move
+const NEAR_M = 1e-5; // the grabbed point counts as at the cursor
+const TURN_MAX = 0.4; // rad, largest rotation of a body between two answers: beyond, it may be another assembly mode
+const PROBE = 0.05; // rad, and in units of the size: displacement that probes how the system can move
 const STRETCH_MAX = 1e4;
-const SHORTER = 4; // where a stretched displacement brought nothing
+const SHORTER = 4; // divides the stretch where it did not come nearer
 const TRIES = 3;
-const PATIENCE_MS = 600; // after it was let go
+const PATIENCE_MS = 600; // after the release
 
 export class JoinedDrag {
-  private readonly members: ReadonlySet<string>; // what else moves stays where it is
-  private placed: Placed; // as they are drawn
+  private readonly members: ReadonlySet<string>; // the bodies of the system; others keep their poses
+  private placed: Placed; // poses as drawn
   private moved = false;
   private goal: { at: Vec3; turn: boolean } | null = null;
   private working: Promise<void> | null = null;
@@ -131,13 +132,13 @@ export class JoinedDrag {
 
   constructor(
     private readonly object: string,
-    private readonly local: Vec3, // the grabbed point
+    private readonly local: Vec3, // the grabbed point in the object's frame
   ) {
     this.members = new Set(companions(object));
     this.placed = present(object);
   }
 
-  // The newest goal counts; one answer is waited for at a time.
+  // Sets the goal. One request is under way at a time; the newest goal is used next.
   to(at: Vec3, turn: boolean): void {
     this.goal = { at, turn };
     this.working ??= this.follow().finally(() => {
@@ -145,7 +146,7 @@ export class JoinedDrag {
     });
   }
 
-  // One edit, of what is drawn by then: no more than one answer is waited for where another edit waits for this one.
+  // Commits the drawn poses as one edit. Where another edit waits for this one, at most one more answer is awaited.
   async end(): Promise<void> {
     this.until = performance.now() + PATIENCE_MS;
     const made = await inTurn(async () => {
@@ -166,7 +167,7 @@ export class JoinedDrag {
     let goal = this.goal;
     while (goal && performance.now() < this.until && !(this.until < Infinity && isAwaited())) {
       const nearer = await this.approach(goal.at, goal.turn).catch(() => false);
-      if (!nearer && goal === this.goal) return; // as near as it gets
+      if (!nearer && goal === this.goal) return; // no nearer pose exists
       goal = this.goal;
     }
   }
@@ -186,14 +187,14 @@ export class JoinedDrag {
     posesChanged();
   }
 
-  // Where they are put together: stated positions of joints may not be those of the scene's poses.
+  // Begins at the assembled poses: stated positions of joints may differ from the scene's poses.
   private async begin(): Promise<void> {
     const { size, ended, poses: list } = await ask(this.placed);
     this.size = size;
     if (ended === 'held') this.placed = this.ofMembers(list);
   }
 
-  // True where it came nearer by it.
+  // True where the grabbed point came nearer.
   private async approach(at: Vec3, turn: boolean): Promise<boolean> {
     if (!this.size) await this.begin();
     const error = sub(at, this.grabbed());
@@ -207,9 +208,9 @@ export class JoinedDrag {
     return true;
   }
 
-  // The nearest that it comes along one direction, in which the whole may move: what is displaced a little along the
-  // gradient of the grabbed point's distance and assembled again has gone the least way from there, in the metric
-  // |dp|^2 / size^2 + |dtheta|^2 of the assembly, so that the point came nearer.
+  // The nearest poses along one direction of motion of the system. The grabbed body is displaced a little along the
+  // gradient of the distance and the system is assembled again. The assembly moves least in its metric |dp|^2 / size^2
+  // + |dtheta|^2, so the result is a direction in which the point comes nearer.
   private async along(error: Vec3, turn: boolean): Promise<Placed | null> {
     const probe = await this.assembled(this.downhill(error, turn));
     if (!probe) return null;
@@ -223,7 +224,7 @@ export class JoinedDrag {
     return probe;
   }
 
-  // Where it may take any pose it goes along with the cursor, or turns about its frame's origin.
+  // The object displaced with the cursor, or turned about its frame's origin: for one that can take any pose.
   private displaced(error: Vec3, turn: boolean): Placed {
     const here = this.pose(this.object);
     const arm = sub(this.grabbed(), here.p);
@@ -244,7 +245,7 @@ export class JoinedDrag {
     return new Map([...this.placed, [this.object, pose]]);
   }
 
-  // From where they are through where `to` has them, and on.
+  // The poses extrapolated from the present ones through those in `to`.
   private stretched(to: Placed, stretch: number): Placed {
     const steps = [...to].map(([id, there]) => {
       const here = this.pose(id);
@@ -264,7 +265,7 @@ export class JoinedDrag {
     return new Map(list.filter(({ id }) => this.members.has(id)).map(({ id, pose }): [string, Pose] => [id, pose]));
   }
 
-  // Null where they do not come together from there, or come together another way.
+  // The assembled poses; null where assembly fails or leads to another assembly mode.
   private async assembled(from: Placed, stands = ''): Promise<Placed | null> {
     const answer = await ask(from, stands);
     if (answer.ended !== 'held') return null;

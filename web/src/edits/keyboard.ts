@@ -1,4 +1,4 @@
-// The keyboard: commands by their keys, Tab among overlapping features, arrows that push or nudge.
+// The keyboard: keys of commands, Tab among overlapping features, arrows that push or nudge.
 
 import type { HandTarget, Vec3 } from '../protocol';
 import { jointKind } from '../state/joints';
@@ -17,16 +17,16 @@ const PUSH_N = 4;
 const PUSH_A = 3; // m/s^2
 
 const held = new Set<string>();
-let pushing = 0; // the timer
+let pushing = 0; // the timer's id
 let pushed: HandTarget | null = null;
 
-// Where text is typed or a choice is made: an open list of choices has the keys itself.
+// Elements that use the keys themselves: text fields, and open lists of choices.
 const isText = (e: Element | null): boolean => !!e?.closest('input, textarea, select');
 
-// The element that has the focus by a click, not by the keyboard.
+// The element that was focused by a click, not by the keyboard.
 let clicked: Element | null = null;
 
-// Space runs and pauses after a click on anything but a field that takes text, and in a dialog.
+// After a click Space runs and pauses, except in text fields, and also in a dialog.
 function isSpaceAfterClick(e: KeyboardEvent, pressed: string): boolean {
   const target = e.target as Element;
   const types = target.matches('textarea, input:not([type=checkbox], [type=radio], [type=range], [type=button])');
@@ -41,12 +41,12 @@ function name(e: KeyboardEvent): string {
 
 const matches = (c: Command, pressed: string): boolean => !!c.keys?.split(' / ').includes(pressed);
 
-// Controls keep the keys that they need themselves.
+// True for keys that the focused control needs itself.
 function belongsToControl(e: KeyboardEvent, pressed: string): boolean {
   const target = e.target as Element | null;
   if (pressed === 'Ctrl+.' || pressed === 'Pause') return false;
   if (document.querySelector('dialog[open]')) return true;
-  if (pressed.endsWith('F6')) return false; // to another part of the page
+  if (pressed.endsWith('F6')) return false; // moves to another part of the page
   if (isText(target))
     return !pressed.startsWith('Ctrl+') || pressed === 'Ctrl+Z' || pressed === 'Ctrl+Shift+Z' || pressed === 'Ctrl+Y';
   const pressable = target instanceof HTMLButtonElement || !!target?.closest('summary, a, [role=treeitem]');
@@ -57,7 +57,7 @@ function belongsToControl(e: KeyboardEvent, pressed: string): boolean {
 
 const ARROWS = new Set(['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'PageUp', 'PageDown']);
 
-// A light body is pushed gently: a free body by its mass at most.
+// The force of a push (N): for a light free body in proportion to its mass.
 function pushSize(): number {
   const free = pushed && 'object' in pushed ? store.objectOf(pushed.object) : undefined;
   return free ? Math.min(PUSH_N, PUSH_A * massOf(free)) : PUSH_N;
@@ -100,7 +100,7 @@ function target(): HandTarget | null {
   return store.tools.value.length ? { tool: Math.max(0, tool) } : null;
 }
 
-// The selected link's joint, while stopped.
+// Moves the selected link's joint, while stopped.
 function nudgeJoint(sign: number, fine: boolean): boolean {
   const found = store.linkRef(store.selectedObject.value);
   if (!found || store.runState.value !== 'stopped') return !!found;
@@ -161,7 +161,7 @@ function down(e: KeyboardEvent): void {
   command.run();
 }
 
-// Before what was clicked sees it.
+// Runs in the capture phase, before the focused element.
 function spaceAfterClick(e: KeyboardEvent): void {
   if (!isSpaceAfterClick(e, name(e))) return;
   e.stopPropagation();
@@ -174,7 +174,7 @@ export function listen(): void {
   document.addEventListener('keydown', down);
   document.addEventListener('keyup', (e) => {
     held.delete(e.key);
-    if (isSpaceAfterClick(e, name(e))) e.preventDefault(); // where the release is what presses a button
+    if (isSpaceAfterClick(e, name(e))) e.preventDefault(); // a button is pressed by the release
   });
   document.addEventListener('click', (e) => {
     if (e.detail > 0) clicked = document.activeElement;

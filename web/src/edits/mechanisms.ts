@@ -19,7 +19,7 @@ export async function addMechanism(id: string, links: readonly LinkDraft[], base
   return made;
 }
 
-// Of a description without joints that move there is one body, an object.
+// Posts a description as a mechanism, or, where it has no moving joint, as an object.
 async function postUrdf(id: string, urdf: string): Promise<void> {
   try {
     await call('POST', '/mechanisms', { id, urdf });
@@ -29,7 +29,7 @@ async function postUrdf(id: string, urdf: string): Promise<void> {
   }
 }
 
-// The robot that a URDF file describes, its mesh names kept.
+// Imports a robot from a URDF file; mesh names are kept.
 export async function importUrdf(id: string, urdf: string): Promise<void> {
   await postUrdf(id, urdf);
   store.selectObject(id);
@@ -48,7 +48,7 @@ const linkAt = (m: Mechanism, i: number): string => `${at(m.id)}/links/${i}`;
 
 export const latestLink = (m: Mechanism, i: number): Link => latest(linkAt(m, i), m.links[i]!);
 
-// One link by its number; members that are null go.
+// Patches one link; null removes a member.
 export const patchLink = (m: Mechanism, i: number, to: Record<string, unknown>): Promise<boolean> =>
   patch(linkAt(m, i), to);
 
@@ -58,19 +58,19 @@ export const patchJoint = (
   joint: { [K in keyof Joint]?: Partial<Joint[K]> | null },
 ): Promise<boolean> => patchLink(m, i, { joint });
 
-// All at once: an array is replaced as a whole.
+// Sets all positions in one edit, since an array is replaced as a whole.
 export function setPositions(m: Mechanism, q: readonly number[]): Promise<boolean> {
   const links = m.links.map((_, i) => latestLink(m, i));
   return patchMechanism(m.id, { links: links.map((l, i) => ({ ...l, joint: { ...l.joint, position: q[i]! } })) });
 }
 
-// Bends it on the screen alone, while a hand is still at it.
+// Shows the joint positions on the screen only, during a drag.
 export function showPositions(m: Mechanism, q: readonly number[]): void {
   linkPoses(m, q).forEach((pose, i) => poses.show(linkId(m.id, i), pose));
   posesChanged();
 }
 
-// Effective at once, running or not.
+// In effect at once, whether or not the simulation runs.
 export const setMotor = (m: Mechanism, i: number, motor: Motor | null): Promise<boolean> => patchJoint(m, i, { motor });
 
 export const addLink = (m: Mechanism, stated: LinkDraft): Promise<boolean> =>
@@ -79,11 +79,11 @@ export const addLink = (m: Mechanism, stated: LinkDraft): Promise<boolean> =>
 export const dropLastLink = (m: Mechanism): Promise<boolean> =>
   m.links.length < 2 ? deleteMechanism(m.id) : attempt(() => call('DELETE', `${at(m.id)}/links/${m.links.length - 1}`));
 
-// Its hand lets go without being asked.
+// The tool that holds it is released without a question.
 export const deleteMechanism = (id: string): Promise<boolean> =>
   deleteWithUsers(at(id), id, { body: (name) => store.linkRef(name)?.mechanism.id === id, links: true });
 
-// A mechanism, or a link: the last one goes by itself, others carry what comes after them.
+// Deletes the selected mechanism or link. The last link can be deleted alone, others carry the links after them.
 export function deleteSelectedMechanism(selected: string): void {
   const m = store.mechanismOf(selected);
   const found = store.linkRef(selected);

@@ -1,9 +1,9 @@
-// A mesh file scaled: the same file with its coordinates multiplied. The triangles of a mirrored binary one are turned
-// inside out again.
+// Scaling of a mesh file: the same file with its coordinates multiplied. For a mirroring scale the triangles of a
+// binary file are reversed, so that they face outwards again.
 import type { Vec3 } from '../protocol';
 
 const HEADER = 84; // bytes before the triangles of a binary STL file
-const TRIANGLE = 50; // of each: a normal, three corners of three floats, two bytes
+const TRIANGLE = 50; // bytes of a triangle: a normal, three corners of three floats, two bytes
 
 export function scaledMesh(name: string, data: ArrayBuffer, by: Vec3): ArrayBuffer {
   if (by.every((x) => x === 1)) return data;
@@ -18,7 +18,7 @@ function binary(data: ArrayBuffer, count: number, by: Vec3): ArrayBuffer {
   const mirrored = by[0] * by[1] * by[2] < 0;
   for (let i = 0; i < count; i++) {
     const at = HEADER + TRIANGLE * i;
-    for (let k = 0; k < 3; k++) view.setFloat32(at + 4 * k, 0, true); // by its corners
+    for (let k = 0; k < 3; k++) view.setFloat32(at + 4 * k, 0, true); // zero: to be computed from the corners
     for (let k = 0; k < 9; k++) {
       const from = mirrored ? (k < 3 ? k : k < 6 ? k + 3 : k - 3) : k;
       view.setFloat32(at + 12 + 4 * k, new DataView(data).getFloat32(at + 12 + 4 * from, true) * by[k % 3]!, true);

@@ -1,5 +1,5 @@
-// New free-form objects: out of points that were pasted, out of curves of the scene, from a file. The server makes the
-// shape; the result is an object, one step for undo.
+// New free-form objects from pasted points, from curves of the scene, or from a file. The server makes the shape; the
+// result is an object, one step for undo.
 
 import type { Geometry, Vec3 } from '../protocol';
 import { type FreeForm, isFreeForm, movedCurve } from '../state/nurbs';
@@ -13,7 +13,7 @@ import { attempt, named } from './request';
 
 // ---- points as people have them ----------------------------------------------------------------------
 
-// Rows of points: JSON, or lines of three numbers with an empty line between rows. Of one row: a curve.
+// Rows of points: JSON, or lines of three numbers with an empty line between rows. A single row is a curve.
 export function parsePoints(text: string, scale: number): Vec3[][] {
   const trimmed = text.trim();
   if (!trimmed) throw new Error('There are no points yet.');
@@ -58,7 +58,7 @@ function fromLines(text: string): number[][][] {
 export const curvesOfScene = (): string[] =>
   store.objects.value.filter((o) => o.geometry.type === 'nurbs-curve').map((o) => o.id);
 
-// A curve where it stands in the world.
+// The curve of an object in world coordinates.
 export function curveInWorld(id: string): Geometry {
   const g = store.objectOf(id)?.geometry;
   if (g?.type !== 'nurbs-curve') throw new Error(`${id} is no curve.`);
@@ -78,7 +78,8 @@ interface Made {
   deviation?: number;
 }
 
-// Fixed, as what is made of free forms is mostly a workpiece; a moving one states its mass and inertia.
+// Adds the shape as a fixed object, since a free form is mostly a workpiece; a moving one must state its mass and
+// inertia.
 async function addShape(stem: string, geometry: FreeForm): Promise<string> {
   const id = unusedId(stem);
   await call('POST', '/objects', { id, geometry, fixed: true });
@@ -87,7 +88,7 @@ async function addShape(stem: string, geometry: FreeForm): Promise<string> {
   return id;
 }
 
-// False with `refused` told in words.
+// Returns the id of the new object; '' with the reason in `refused`.
 export async function makeShape(stem: string, recipe: Recipe): Promise<string> {
   try {
     const { geometry, deviation } = await call<Made>('POST', '/surfaces', recipe);
@@ -106,7 +107,7 @@ export async function makeShape(stem: string, recipe: Recipe): Promise<string> {
 
 // ---- from a file --------------------------------------------------------------------------------------------
 
-// The shape that a JSON document is or holds; null where it is something else, as a scene.
+// The shape in a JSON document; null where there is none, as in a scene.
 export function shapeIn(value: unknown): FreeForm | null {
   const g = (value as { geometry?: unknown } | null)?.geometry ?? value;
   const type = (g as { type?: unknown } | null)?.type;
@@ -123,7 +124,7 @@ function widest(shape: FreeForm): number {
   );
 }
 
-// In metres, as all files of the appliance; of one that was written in millimetres the size tells.
+// Lengths are metres; a very large shape is assumed to be in millimetres.
 export const importShape = (file: File, stem: string, shape: FreeForm): Promise<boolean> =>
   attempt(async () => {
     const id = await named(file, addShape(stem, shape));

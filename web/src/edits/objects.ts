@@ -20,7 +20,7 @@ export function unusedId(stem: string): string {
   return `${stem}-${n}`;
 }
 
-// As high as wide; all but the cone have their frame in the middle.
+// A primitive as high as it is wide; all but the cone have their frame in the middle.
 function primitive(type: Primitive, size: number): Geometry {
   if (type === 'box') return { type, size: [size, size, size] };
   if (type === 'sphere') return { type, radius: size / 2 };
@@ -28,7 +28,7 @@ function primitive(type: Primitive, size: number): Geometry {
   return { type, radius: size / 2, height: size };
 }
 
-// A new object beside what is there, free to move.
+// Adds an object beside the others, free to move.
 export async function addPrimitive(type: Primitive): Promise<void> {
   const id = unusedId(type);
   const { size, at } = placeForNew();
@@ -42,7 +42,7 @@ export async function addPrimitive(type: Primitive): Promise<void> {
 
 export const patchObject = (id: string, to: Record<string, unknown>): Promise<boolean> => patch(objectPath(id), to);
 
-// As the edits that were made leave it; undefined where it is gone.
+// The object after the edits so far; undefined where it is gone.
 export const latestObject = (id: string): SceneObject | undefined => latest(objectPath(id), store.objectOf(id));
 
 export async function renameObject(id: string, to: string): Promise<boolean> {
@@ -58,7 +58,7 @@ export const deleteObject = (id: string): Promise<boolean> =>
 export const deleteFeature = (ref: string): Promise<boolean> =>
   deleteWithUsers(`/features/${featurePath(ref)}`, ref, { feature: ref });
 
-// A new one stands on the object's +z side, and is moved from there.
+// Adds a feature on the object's +z side, to be moved from there.
 export function addFeature(object: string, kind: 'point' | 'line' | 'plane'): Promise<boolean> {
   const taken = new Set((store.scene.value.features ?? []).map((f) => f.id));
   let n = 1;
@@ -92,7 +92,7 @@ export const latestFeature = (f: Feature): Feature => latest(`/features/${featur
 export const putFeature = (ref: string, element: Element): Promise<boolean> =>
   patch(`/features/${featurePath(ref)}`, element);
 
-// By a copy under the new name; refused where something refers to the old one.
+// Renames by a copy; refused where others refer to the feature.
 export const renameFeature = (f: Feature, to: string): Promise<boolean> =>
   attempt(async () => {
     const id = `${store.splitRef(f.id)[0]}/${to}`;
@@ -106,7 +106,7 @@ export const renameFeature = (f: Feature, to: string): Promise<boolean> =>
     }
   });
 
-// From where it is shown, or where the edits before put it.
+// Sets the pose, starting from the shown one or from that of edits under way.
 export function setPose(id: string, shown: Pose, to: (from: Pose) => Pose): Promise<boolean> {
   const pose = to(latest(objectPath(id), { pose: shown }).pose);
   return isMovable(id) ? moveTo(id, pose) : patchObject(id, { pose });

@@ -12,7 +12,7 @@ import { attempt, latest, patch } from './request';
 
 type Joint = Exclude<SceneJoint, { type: 'gear' }>;
 
-// The one that may move is placed against the other.
+// The ends of a joint of the two picked features: the one that may move comes first.
 function ends(): [string, string] | undefined {
   const [first, second] = store.picked.peek();
   if (!first || !second) return undefined;
@@ -25,7 +25,7 @@ const lettingGo = async (made: Promise<boolean>): Promise<boolean> => {
   return done;
 };
 
-// m a radian, of a new screw: a millimetre a turn, to be changed.
+// m/rad, of a new screw: a millimetre per turn, to be changed
 const PITCH = 0.001 / (2 * Math.PI);
 
 const jointBetween = (type: JointName, [a, b]: [string, string]): object => ({
@@ -40,15 +40,15 @@ const isFace = (ref: string): boolean => {
   return !!f?.plane && !!f.derived && !/(^|\.)mid/.test(store.splitRef(ref)[1]);
 };
 
-// Directions of a joint's two features end up along one another. Faces meet, and what else has a direction goes the way
-// that is nearer, so that no body is turned over for it.
+// True where the first feature's direction is to be reversed. The directions of a joint's features end up parallel:
+// faces are made to meet; otherwise the nearer sense is taken, so that no body is turned over.
 function turnsRound(a: string, b: string): boolean {
   if (isFace(a) && isFace(b)) return true;
   const [p, q] = [elementOf(a), elementOf(b)];
   return !!p && !!q && dot(p.d, q.d) < 0;
 }
 
-// The feature's frame with z against its direction.
+// The feature's frame with z reversed.
 function reversed(ref: string): object {
   const f = store.featureOf(ref);
   const d = unit(f?.line?.direction ?? f?.plane?.normal ?? [0, 0, 1]);
@@ -63,7 +63,8 @@ const moves = (id: string): boolean =>
   !!store.linkRef(id) ||
   !!store.solutions.value.get(id)?.system;
 
-// Two that nothing holds and that have no mass would stand where they are: the first moves by its mass from now on.
+// The object that must be made free, '' where none: where neither object can move, the first is freed in the same edit,
+// and moves by its mass.
 function freed([a, b]: [string, string]): string {
   const [first, second] = [store.splitRef(a)[0], store.splitRef(b)[0]];
   return store.objectOf(first)?.fixed || moves(first) || moves(second) ? '' : first;
@@ -77,7 +78,7 @@ function joining(type: JointName, refs: [string, string]): object[] {
   ];
 }
 
-// Between the two picked features.
+// Makes a joint between the two picked features.
 export async function makeJoint(type: JointName): Promise<boolean> {
   const refs = ends();
   dropTrial();
@@ -94,7 +95,7 @@ export interface JointTrial {
   type: JointName;
   words: string; // the freedoms that it would leave
   refusal: string;
-  placed: { id: string; pose: Pose }[]; // where it would go
+  placed: { id: string; pose: Pose }[]; // the poses that it would lead to
 }
 
 export const trial = signal<JointTrial | null>(null);
@@ -106,7 +107,7 @@ export function dropTrial(): void {
 }
 
 effect(() => {
-  store.picked.value; // of other features
+  store.picked.value; // other features were picked
   dropTrial();
 });
 
@@ -147,7 +148,7 @@ export const makeGear = (first: string, second: string, ratio: number): Promise<
 
 const STIFFNESS = 100; // N/m: a soft spring, to be changed
 
-// Between a point of each of the two picked features.
+// Makes a spring between a point of each of the two picked features.
 export async function makeSpring(): Promise<boolean> {
   const points = ends()?.map((ref) => ({ object: store.splitRef(ref)[0], p: pointOf(ref) }));
   if (!points) return false;
@@ -171,7 +172,7 @@ export type JointPatch = Partial<
 
 const jointPath = (id: string): string => `/joints/${enc(id)}`;
 
-// As the edits that were made leave it; undefined where it is gone.
+// The joint after the edits so far; undefined where it is gone.
 export const latestJoint = (id: string): SceneJoint | undefined =>
   latest(
     jointPath(id),

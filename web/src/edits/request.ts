@@ -1,18 +1,18 @@
-// How an edit reaches the server: one REST call, its refusal shown in words, at most one request for one thing
-// under way. The server's echo is the truth: no edit changes the store itself.
+// Sending of edits: one REST call each, errors shown in words, at most one request for one value under way. No edit
+// changes the store itself; the server's echo does.
 
 import type { Conflict } from '../protocol';
 import { callForRevision, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { refuse } from '../state/store';
 
-// Ways out of a refusal, given the constraints that clash.
+// Offered fixes for a refused edit, given the constraints in conflict.
 type Fixes = (
   culprits: readonly string[],
   conflict: Conflict | undefined,
 ) => store.Notice['fixes'] | Promise<store.Notice['fixes']>;
 
-// Runs an edit; a refusal is shown in words with the culprits lit. True when it went through.
+// Runs an edit; an error is shown in words, with the constraints in conflict highlighted. True where it succeeded.
 export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () => []): Promise<boolean> {
   try {
     await edit();
@@ -26,7 +26,7 @@ export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () =>
   }
 }
 
-// What is made of a file: a refusal names it.
+// Adds the file's name to an error.
 export async function named<T>(file: File, made: Promise<T>): Promise<T> {
   try {
     return await made;
@@ -36,7 +36,8 @@ export async function named<T>(file: File, made: Promise<T>): Promise<T> {
   }
 }
 
-// Edits of one thing in quick succession: one request under way at a time, in order, the newest wins.
+// Edits of one value in quick succession: one request under way at a time, in order; the newest replaces those that
+// wait.
 const underWay = new Map<string, Promise<boolean>>();
 const newest = new Map<string, () => Promise<boolean>>();
 
@@ -49,7 +50,7 @@ export function coalesce(key: string, edit: () => Promise<boolean>): Promise<boo
 
 async function drain(key: string): Promise<boolean> {
   let good = false;
-  await Promise.resolve(); // so that it is known to be under way
+  await Promise.resolve(); // so that it counts as under way
   for (let edit = newest.get(key); edit; edit = newest.get(key)) {
     newest.delete(key);
     good = await edit();
@@ -58,11 +59,11 @@ async function drain(key: string): Promise<boolean> {
   return good;
 }
 
-// Edits that were sent and whose echo is not here yet, by resource. A list is replaced as a whole: a change of one
-// entry starts from the resource as these leave it.
+// Edits that were sent and are not yet in the store, by resource. A list is replaced as a whole, so a change of one
+// entry must start from the resource as these edits leave it.
 interface Sent {
   patch: object;
-  revision: number; // of the document that has it; Infinity: not answered yet
+  revision: number; // of the document that contains it; Infinity: not answered
 }
 
 const sent = new Map<string, Map<string, Sent>>();
@@ -75,20 +76,20 @@ function merged(known: unknown, patch: unknown): unknown {
   return { ...(isTable(known) ? known : {}), ...Object.fromEntries(changed) };
 }
 
-// A resource as the edits that were made leave it.
+// A resource after the edits so far, including those under way.
 export const latest = <T>(path: string, known: T): T =>
   [...(sent.get(path)?.values() ?? [])]
     .filter(({ revision }) => revision > store.revision.peek())
     .reduce((now, { patch }) => merged(now, patch) as T, known);
 
-// An edit of a resource by a request that answers with the document's revision. Of edits of the same members in quick
-// succession the newest wins.
+// Edits a resource by a request that returns the document's revision. Among edits of the same members in quick
+// succession the newest replaces those that wait.
 export async function change(path: string, patch: object, send: () => Promise<number>): Promise<boolean> {
-  const key = JSON.stringify(patch, (_, to: unknown) => (isTable(to) ? to : 0)); // the members
+  const key = JSON.stringify(patch, (_, to: unknown) => (isTable(to) ? to : 0)); // members only
   const mine = { patch, revision: Infinity };
   const list = sent.get(path) ?? new Map<string, Sent>();
   sent.set(path, list);
-  list.delete(key); // so that it comes last
+  list.delete(key); // so that it is applied last
   list.set(key, mine);
   const done = await coalesce(`${path} ${key}`, () => attempt(async () => void (mine.revision = await send())));
   if (!done && list.get(key) === mine) list.delete(key);

@@ -1,4 +1,4 @@
-// The scene as a document: undo and redo, gallery, saved scenes and files, members that hold for the whole scene.
+// The scene as a document: undo and redo, gallery, saved scenes and files, settings of the whole scene.
 
 import type { Scene } from '../protocol';
 import { call, callForPlace, enc, Refused, save } from '../state/rest';
@@ -7,7 +7,7 @@ import { inform, refuse } from '../state/store';
 import { refreshScenes } from '../state/stream';
 import { attempt, latest, named, patch } from './request';
 
-// Nothing to undo is no error, only nothing.
+// An empty history is not reported as an error.
 async function stepHistory(way: 'undo' | 'redo'): Promise<boolean> {
   try {
     await call('POST', `/scene/${way}`);
@@ -37,7 +37,7 @@ export const newScene = (): Promise<boolean> =>
     store.announce('A new scene, empty.');
   });
 
-// The version before is kept by the appliance: nothing that was saved is lost by saving or deleting.
+// The server keeps former versions, so saving and deleting lose nothing.
 const restoreScene = (file: string): Promise<boolean> =>
   attempt(async () => {
     await call('POST', `/scenes/${enc(file)}/restore`, {});

@@ -1,4 +1,4 @@
-// Edits of free-form shapes: control points, moved by the pointer or by numbers; the direction of a normal.
+// Edits of free-form shapes: control points, moved by the pointer or by numbers, and the side of the normal.
 import { signal } from '@preact/signals';
 import type { Vec3 } from '../protocol';
 import { type FreeForm, isFreeForm } from '../state/nurbs';
@@ -7,7 +7,7 @@ import * as store from '../state/store';
 import { latestObject, patchObject } from './objects';
 import { attempt, coalesce } from './request';
 
-// One control point: i along u and j along v, of a curve i alone.
+// A control point: index i along u, j along v; of a curve i alone.
 export interface ControlPoint {
   i: number;
   j: number;
@@ -21,7 +21,7 @@ export function freeFormOf(id: string): FreeForm | undefined {
   return g && isFreeForm(g) ? g : undefined;
 }
 
-// The object whose control mesh is to be seen, with its shape.
+// The object whose control mesh is shown, and its shape.
 export function shownMesh(): { id: string; shape: FreeForm } | undefined {
   const id = store.selectedObject.value;
   const shape = meshShown.value ? freeFormOf(id) : undefined;
@@ -66,7 +66,7 @@ export function putWeight(id: string, at: ControlPoint, weight: number): void {
   void patchObject(id, { geometry: { type: g.type, weights } });
 }
 
-// The same surface, gone through the other way along u: its normal points to the other side.
+// Reverses the surface along u, which reverses its normal.
 export function reverseNormal(id: string): void {
   const g = freeFormOf(id);
   if (g?.type !== 'nurbs-surface') return;
@@ -88,8 +88,8 @@ export function saveShape(id: string): void {
 
 // ---- a control point under the pointer ---------------------------------------------------------------
 
-const LEAST_MS = 5; // between two patches: 200 a second at most
-const KEEP_MS = 400; // the appliance ends a step for undo a second after its last edit: one at rest is sent again
+const LEAST_MS = 5; // ms between two patches
+const KEEP_MS = 400; // ms between repeats at rest: the server ends a step for undo a second after its last edit
 
 let drags = 0;
 
@@ -100,7 +100,7 @@ export class PointDrag {
   );
   private readonly start: FreeForm | undefined;
   private now: Vec3 | undefined;
-  private sent = -Infinity; // when, ms
+  private sent = -Infinity; // time of the last patch, ms
   private readonly timer: number;
 
   constructor(
@@ -114,7 +114,7 @@ export class PointDrag {
     }, KEEP_MS / 2);
   }
 
-  // To a place in the object's frame; the newest is sent once the one before is answered.
+  // Moves the point, in the object's frame; the newest place is sent once the patch before is answered.
   to(p: Vec3): void {
     this.now = p;
     this.patch(p);

@@ -1,4 +1,4 @@
-// Run, pause, step, stop, halt, arm; and the hand of the person at the page: drag, push, clutch (over the stream).
+// Run, pause, step, stop, halt, arm; and the person's hand: drag, push, clutch (over the stream).
 import type { Halted, HandTarget, RunState, Simulation, Vec3 } from '../protocol';
 import { call, file, Refused, save } from '../state/rest';
 import * as store from '../state/store';
@@ -29,11 +29,11 @@ export const step = (): Promise<boolean> =>
 
 const AGAIN_MS = 200;
 
-// One press goes out by the stream and by REST; its name tells the appliance that both are the same.
+// A name for one press of HALT, which goes out by the stream and by REST: the server then knows both as the same.
 const nameOfPress = (): string =>
   Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('-');
 
-// One asking; true when it was answered, be it by a refusal.
+// Sends one request to halt; true where it was answered, also by a refusal.
 async function askForHalt(press: string): Promise<boolean> {
   send({ op: 'halt', press });
   try {
@@ -48,7 +48,7 @@ async function askForHalt(press: string): Promise<boolean> {
   return true;
 }
 
-// Asked for while the appliance does not answer, a halt is asked for again until it does.
+// Repeats the request to halt until the server answers.
 export async function halt(): Promise<void> {
   if (store.halting.peek()) {
     send({ op: 'halt', press: nameOfPress() });
@@ -66,7 +66,7 @@ export const arm = (): Promise<boolean> =>
     store.announce('Armed.');
   });
 
-// The ticks before a fault, as a file.
+// Downloads the ticks before a fault.
 export const downloadFault = (number: number): Promise<boolean> =>
   attempt(async () => save(await file(`/loop/faults/${number}`), `fault-${number}.csv`));
 
@@ -75,10 +75,10 @@ export const clutch = (tool: number, on: boolean): boolean => send({ op: 'clutch
 // ---- the lease of a device that is latched: renewed as long as a drag lasts, though the pointer may rest
 
 const RENEW_MS = 100;
-let renewing = 0; // the timer
+let renewing = 0; // the timer's id
 
-// What is dragged by its own name may be joined to such a device: its drag takes the lease then, and the appliance says
-// who operates.
+// Renews the lease during a drag. An object that is dragged by its own name may be joined to a latched device: its drag
+// then takes the lease, and the server reports who operates.
 function keepLease(what: HandTarget): void {
   const held = 'tool' in what;
   const latched = held ? store.latched(what.tool) : store.tools.value.some((_, index) => store.latched(index));

@@ -1,4 +1,4 @@
-// Tasks in words, and their edits: each one REST call.
+// Tasks in words, and their edits, one REST call each.
 
 import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepProgress, Task, TaskProgress } from '../protocol';
 import { basisOf } from '../state/freedoms';
@@ -18,14 +18,14 @@ const TURNS = new Set(['phi', 'theta', 'psi', 'yaw', 'pitch', 'roll']);
 const ROUND = new Set(['phi_t', 'azimuth', 'polar']); // angles along a locus
 const OF_SHAPES = new Set(['u', 'v']);
 
-// By the branch; by the name where the branch has no such parameter yet.
+// The unit of a parameter: from the branch, or from the name where the branch has no such parameter.
 export function unitOf(object: string, name: string): Parameter['unit'] {
   const parameter = branchOf(object)?.parameters.find((p) => p.name === name);
   if (parameter) return parameter.unit;
   return TURNS.has(name) || ROUND.has(name) ? 'rad' : OF_SHAPES.has(name) ? '1' : 'm';
 }
 
-// Up and down where a slide goes that way: 1 or -1, else 0.
+// 1 or -1 where a slide goes up or down, else 0.
 function upright(object: string, name: string): number {
   const t = branchOf(object)?.translation;
   if (name === 'z') return 1;
@@ -43,7 +43,7 @@ function going(object: string, name: string, value: number, by: boolean): string
   return by ? `slide ${name} by ${measure(unit, value)}` : `slide ${name} to ${measure(unit, value)}`;
 }
 
-// The reaction is in N along a slide, in N m about a turn.
+// True where the move only rotates, so that its reaction is in N m; along a slide it is in N.
 export const turnsOnly = (step: MoveStep): boolean => {
   const names = [...Object.keys(step.to ?? {}), ...Object.keys(step.by ?? {})];
   return names.length > 0 && names.every((name) => TURNS.has(name));
@@ -78,7 +78,7 @@ export function stepWords(object: string, step: Step): string {
   return `${parts.join(', ') || 'keep the constraints'}${step.branch ? ` on branch ${step.branch}` : ''}`;
 }
 
-// The result, in a sentence.
+// The result as a sentence.
 export function resultWords(task: Task, p: TaskProgress | undefined): string {
   if (!p || p.state === 'idle') return '';
   const at = Math.min(p.step, task.steps.length - 1);
@@ -92,7 +92,7 @@ export function resultWords(task: Task, p: TaskProgress | undefined): string {
   return `${p.state === 'failed' ? 'Failed' : 'Stopped'} at ${where}${why ? `: ${why}` : ''}.`;
 }
 
-// The result of a move: the reaction, and how long it took.
+// The result of a move: its reaction and duration.
 export function stepNote(step: Step, result: StepProgress | undefined): string {
   if (step.type !== 'move' || !result?.seconds || !['done', 'failed'].includes(result.state)) return '';
   const pushed = result.reason === 'reaction' && result.reaction ? `${pushWords(step, result.reaction)} after ` : '';
@@ -108,7 +108,7 @@ export function presentPose(object: string, until: MoveStep['until']): MoveStep 
   return { type: 'move', to, ...(until ? { until } : {}) };
 }
 
-// The constraints of the object as they are switched now.
+// A step that enables and disables the object's constraints as they are at present.
 export function presentConstraints(object: string): ConstrainStep {
   const own = store.constraints.value.filter((c) => [c.a, c.b].some((ref) => store.splitRef(ref)[0] === object));
   const ids = (on: boolean): string[] => own.filter((c) => (c.enabled !== false) === on).map((c) => c.id);

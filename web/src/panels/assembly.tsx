@@ -1,5 +1,5 @@
-// Assembly: parts moved to poses where all relations hold, with the convergence shown. Stop, Apply and
-// Discard; relations that do not hold are listed by name.
+// Assembly: moves parts to poses where all relations are satisfied, and shows the convergence. Stop, Apply and Discard;
+// relations that are not satisfied are listed by name.
 
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -66,7 +66,7 @@ function Words({ now: { state, now, iterations, starts } }: { now: AssemblyRun }
   }
 }
 
-// A relation that does not hold, by what it says.
+// A relation that is not satisfied, in words.
 function Remaining({ id }: { id: string }): JSX.Element {
   const c = store.constraints.value.find((k) => k.id === id);
   const j = store.joints.value.find((k) => k.id === id);

@@ -1,5 +1,5 @@
-// The list of constraints with the state of each: ok, redundant, disabled, in conflict, told by a shape and a word and
-// not by colour alone, with the fixes beside it.
+// The list of constraints with the state of each (ok, redundant, disabled, in conflict), told by a shape and a word,
+// not by colour alone, and with the offered fixes.
 
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -27,7 +27,7 @@ function stateOf(c: Constraint): State {
   return { icon: 'ok', word: 'ok', tone: 'well', note: 'holds' };
 }
 
-// Pointing at the switch tries the other state, unless something else is being tried; pressing it takes it.
+// Hovering over the switch tries the other state, unless something else is being tried; pressing it applies it.
 function Switch({ c }: { c: Constraint }): JSX.Element {
   const on = c.enabled !== false;
   const mine = useRef(false);
@@ -60,11 +60,11 @@ function Switch({ c }: { c: Constraint }): JSX.Element {
   );
 }
 
-// A wall that is touched pushes back.
+// True where a one-sided distance is in contact and pushes back.
 const touched = (id: string): boolean =>
   [...(store.figures.value?.tools ?? []), ...(store.figures.value?.bodies ?? [])].some((x) => x.walls?.includes(id));
 
-// What is pointed at in the list is shown in the view.
+// Highlights in the view the constraint that is pointed at in the list.
 function point(id: string): void {
   store.highlighted.value = id ? [id] : [];
 }

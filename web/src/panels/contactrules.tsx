@@ -1,4 +1,4 @@
-// The rules by which contacts are computed, the pairs that are left out, and materials.
+// The settings by which contacts are computed, the pairs that are excluded, and materials.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -73,7 +73,7 @@ const RULES: [Chosen, string, [string, string][]][] = [
   ],
 ];
 
-// Pairs that pass through one another; each can be taken back.
+// The excluded pairs; each can be removed.
 function LeftOut({ pairs: list }: { pairs: readonly Pairing[] }): JSX.Element {
   return (
     <>
@@ -98,13 +98,13 @@ function LeftOut({ pairs: list }: { pairs: readonly Pairing[] }): JSX.Element {
   );
 }
 
-// All that could touch, by the names that contacts use.
+// The names of all bodies that can collide.
 const solids = (): string[] => [
   ...store.objects.value.map((o) => o.id),
   ...store.mechanisms.value.flatMap((m) => m.links.map((_, i) => linkId(m.id, i))),
 ];
 
-// Two that need not touch first to be left out.
+// Excludes a pair that need not be in contact.
 function PairChoice(): JSX.Element | null {
   const [a, setA] = useState('');
   const [b, setB] = useState('');

@@ -1,4 +1,4 @@
-// Contacts: whether there are any, and the pairs that touch now.
+// Contacts: the switch, and the pairs that are in contact.
 
 import type { JSX } from 'preact';
 import { leaveOut, patchContact } from '../edits/contacts';
@@ -35,7 +35,7 @@ interface Pair {
 
 const WORST: ContactPoint['state'][] = ['continuous', 'colliding', 'jammed'];
 
-// Points of one pair are told together; what hit within the last half second is told with them.
+// Groups contact points by pair; collisions of the last half second are included.
 function pairs(contacts: readonly ContactPoint[], hits: readonly Hit[]): Pair[] {
   const out = new Map<string, Pair>();
   for (const c of contacts) {
@@ -129,7 +129,7 @@ function ContactMarks(): JSX.Element {
   );
 }
 
-// `rules` and materials stand below what touches.
+// `rules` (settings and materials) is shown below the contacts.
 export function Contacts({ rules }: { rules: JSX.Element }): JSX.Element {
   const on = store.contactSettings.value.enabled ?? false;
   const switch_ = (

@@ -1,4 +1,4 @@
-// The control of an impedance device, chosen at run time, and its settings, each with its unit.
+// The control of an impedance device, which can be changed at run time, and its settings with units.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { compareAll } from '../edits/compare';
@@ -70,7 +70,7 @@ function SpringFields(p: { of: 'coordination' | 'coupling'; value: Spring }): JS
   );
 }
 
-// Which groups a control makes use of.
+// The groups of settings that each control uses.
 const USES: Record<Control, readonly string[]> = {
   admittance: [],
   impedance: ['model', 'hand'],
@@ -260,7 +260,7 @@ function Live({ s, r }: { s: ToolState; r: Rendering | undefined }): JSX.Element
   );
 }
 
-// Runs to lay over one another; the plot below draws them.
+// Runs for comparison; the plot below draws them.
 function Comparison(): JSX.Element {
   const c = compare.value;
   return (

@@ -1,4 +1,4 @@
-// The device: its driver and figures, who operates it, and the state of the hand.
+// The device: its driver and properties, its operator, and the state of the hand.
 
 import type { JSX } from 'preact';
 import { chooseDriver, patchSetting, patchTool, setOperator } from '../edits/devices';
@@ -98,7 +98,7 @@ function Hand({ state, script }: { state: ToolState; script: string }): JSX.Elem
 
 const spaced = (name: string): string => name.replace(/[-_]/g, ' ');
 
-// The settings that the driver publishes; one that is not set has its profile's value.
+// The settings of the driver; one that is not stated has its profile's value.
 function Settings({ device, driver }: { device: Device; driver: Driver }): JSX.Element {
   const set: Record<string, number | string> = { ...device.settings };
   const profile = String(set.profile ?? '') || 'ideal';
@@ -146,7 +146,7 @@ const LIMITS: [keyof Limits, string, string, number][] = [
   ['spin', 'spin', 'rad/s', 0.1],
 ];
 
-// Limits of force and speed, and the map of the workspace onto the task's. 0 takes a limit away.
+// Limits of force and velocity, and the workspace mapping. 0 removes a limit.
 function Bounds({ tool }: { tool: Tool }): JSX.Element {
   const map = tool.workspace ?? {};
   const set = LIMITS.filter(([key]) => tool.limits?.[key]).length;
@@ -181,7 +181,7 @@ function Bounds({ tool }: { tool: Tool }): JSX.Element {
 
 const stepOf = (s: DriverSetting): number => (s.high <= 0.1 ? 1e-5 : s.unit === 'ticks' || s.high === 1 ? 1 : 0.1);
 
-// Of the devices that are off until armed once something fails: one client at a time.
+// The client that operates latched devices.
 function operatedBy(): string {
   const operator = store.figures.value?.operator;
   if (!operator) return 'nobody: a drag takes it';

@@ -1,4 +1,4 @@
-// Dialogs: saving, the sheet of keys, the palette, arming, the token.
+// Dialogs: saving, the list of keys, the palette, arming, the token.
 
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
@@ -137,7 +137,7 @@ function PaletteDialog(): JSX.Element {
 
 // ---- arming and the token ------------------------------------------------------------------------------------
 
-const FAR_M = 0.02; // of a device from its tool: more is worth a word
+const FAR_M = 0.02; // m: a device farther from its tool is mentioned
 
 function Arm(): JSX.Element {
   const armThen = async (back: boolean): Promise<void> => {
@@ -145,7 +145,7 @@ function Arm(): JSX.Element {
     if ((await arm()) && back) void setRun('stopped');
   };
   const { value: halted } = store.halted;
-  useEffect(() => (halted ? undefined : close()), [halted]); // armed by somebody else meanwhile
+  useEffect(() => (halted ? undefined : close()), [halted]); // another client armed
   const apart = Math.max(0, ...(store.figures.value?.tools ?? []).map((t) => t.error_p));
   return (
     <Modal title="Arm the device?">

@@ -16,8 +16,8 @@ interface Entry {
   times: number;
 }
 
-// Newest first; the same thing said over and over is one entry with a count. Late ticks come among
-// everything else: they are one entry until the simulation begins anew.
+// Newest first; repetitions of one message are one entry with a count. Late ticks occur among all other events, and are
+// one entry until the simulation starts again.
 function folded(events: readonly LogEvent[]): Entry[] {
   const out: Entry[] = [];
   let late: Entry | undefined;

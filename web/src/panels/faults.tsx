@@ -1,4 +1,4 @@
-// Halts and force-offs: the one that holds, who armed last, and those whose last ticks are kept for download.
+// Halts and force-offs: the present one, who armed last, and those whose last ticks can be downloaded.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { downloadFault } from '../edits/simulation';

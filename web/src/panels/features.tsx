@@ -1,5 +1,5 @@
-// The selected object's features that the scene states (those that its shape has by itself are in the
-// list on the left): made, moved by typing, wheel and arrows, renamed, deleted.
+// The selected object's stated features (those of its shape are in the list on the left): added, moved by typing, wheel
+// and arrows, renamed, deleted.
 
 import type { JSX } from 'preact';
 import { addFeature, deleteFeature, latestFeature, putFeature, renameFeature } from '../edits/objects';

@@ -1,4 +1,4 @@
-// The dynamics that the hand feels: the desired impedance in place of the body's own, scaled forces, the grasp.
+// The dynamics that the hand feels: the desired impedance in place of the body's own, force scaling, the grasp.
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-// The gallery: bundled and saved scenes as cards with a sketch each.
+// The gallery: bundled and saved scenes as cards, each with a sketch.
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { Icon } from '../ui/icons';
 import { closeDialog as close, Modal } from '../ui/modal';
 import { Sketch } from '../ui/sketch';
 
-// The scene files of the cards, for their sketches.
+// The scene files of the cards, for the sketches.
 function useScenes(files: string[]): ReadonlyMap<string, Scene> {
   const [known, setKnown] = useState<ReadonlyMap<string, Scene>>(new Map());
   useEffect(() => {

@@ -1,5 +1,4 @@
-// HALT: beside everything else on the page, above every dialog, never inert. Pressed again while halted it halts again,
-// so that an arming under way loses.
+// HALT: above all dialogs and never inert. Pressed while halted it halts again, so that an arming under way fails.
 import type { JSX } from 'preact';
 import { halt } from '../edits/simulation';
 import * as store from '../state/store';

@@ -33,7 +33,7 @@ function SceneMenu(): JSX.Element {
       value={current}
       onChange={(e) => choose(e.currentTarget.value)}
     >
-      {/* the browser's own text of a choice takes no ellipsis */}
+      {/* a select's default label is not shortened by an ellipsis */}
       <button type="button" tabIndex={-1}>
         <span class="scene-name">{shown}</span>
       </button>
@@ -44,7 +44,7 @@ function SceneMenu(): JSX.Element {
   );
 }
 
-// Nothing is lost either way: the working document is kept by the appliance, and undo leads back.
+// Whether the document is saved. The server keeps it in any case, and undo leads back.
 function Saved(): JSX.Element {
   const saved = store.saved.value;
   return (

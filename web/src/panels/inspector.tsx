@@ -100,7 +100,7 @@ function Mass({ o }: { o: SceneObject }): JSX.Element {
   );
 }
 
-// How it is slowed, and how fast it starts.
+// Damping and initial velocity.
 function Motion({ o }: { o: SceneObject }): JSX.Element {
   const { velocity } = o;
   const damping = o.body?.damping;
@@ -156,7 +156,7 @@ function Motion({ o }: { o: SceneObject }): JSX.Element {
   );
 }
 
-// The wrench of a free body's constraints.
+// The reaction wrench of a free body's constraints.
 function Borne({ o }: { o: SceneObject }): JSX.Element | null {
   const state = store.figures.value?.bodies?.find((b) => b.object === o.id);
   const guided = store.scene.value.constraints?.some(
@@ -189,7 +189,7 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
   const standing = store.summaries.value.get(o.id);
   const now = store.stateOf(o.id);
   const state = now ? stateWords[now] : undefined;
-  // while it moves, the numbers follow
+  // subscribes, so that the numbers follow the motion
   store.figures.value;
   return (
     <>
@@ -281,7 +281,7 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
   );
 }
 
-// A change is tried first, its ghosts drawn; Enter or Commit takes it.
+// A change is tried first, with ghosts drawn; Enter or Commit applies it.
 function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
   const { unit } = kindOf(c.type);
   const display = unit && DISPLAY[unit];

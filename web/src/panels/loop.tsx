@@ -1,5 +1,5 @@
-// How the loop does: its timing, what each stage of a tick takes, which stage was to blame, the worst ticks. Asked for
-// once a second while the panel is open.
+// The loop: its timing, the duration of each stage of a tick, the overruns by stage, the worst ticks. Requested once a
+// second while the panel is open.
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { LoopFigures, Quantiles } from '../protocol';
@@ -91,7 +91,7 @@ function Shown(): JSX.Element {
     const ask = (): void =>
       void call<LoopFigures>('GET', '/loop').then(
         (now) => here && setLoop(now),
-        () => undefined, // the stream tells when the server is away
+        () => undefined, // the stream reports that the server is away
       );
     ask();
     const timer = setInterval(ask, EVERY_MS);

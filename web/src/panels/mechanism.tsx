@@ -1,5 +1,5 @@
-// A mechanism or one of its links that is selected: joints with their values as they are, typed while
-// stopped; mass, motor, limits; holding the link at a place.
+// The selected mechanism or link: joints with their present values, which can be typed while stopped; mass, motor,
+// limits; holding the link at a point.
 
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -31,7 +31,7 @@ import { NameField, NumberField, Row, Section } from '../ui/widgets';
 const unitOf = (j: Joint): string => DISPLAY[jointKind(j.type).unit].unit;
 const factor = (j: Joint): number => DISPLAY[jointKind(j.type).unit].scale;
 
-// Positions and velocities now; those of the start while the server said nothing else.
+// Present positions and velocities; the initial ones where the server has sent no others.
 function now(m: Mechanism): { q: number[]; v: number[] } {
   const stopped = store.runState.value === 'stopped';
   const live = stopped ? undefined : store.figures.value?.mechanisms?.find((x) => x.id === m.id);
@@ -55,7 +55,7 @@ function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Elem
   const id = linkId(m.id, i);
   const locked = store.runState.value !== 'stopped';
   const [low, high] = range(joint);
-  const hand = useRef({ value: 0, until: 0 }); // steps faster than their echo go on from the last one
+  const hand = useRef({ value: 0, until: 0 }); // steps that come faster than their echo continue from the last one
   const shown = performance.now() < hand.current.until ? hand.current.value : q;
   const slide = (value: number): void => {
     hand.current = { value, until: performance.now() + ECHO_MS };
@@ -183,7 +183,7 @@ function MechanismFields({ m }: { m: Mechanism }): JSX.Element {
 
 // ---- a link ---------------------------------------------------------------------------------------------
 
-// Members in their units; of those without one, in the coordinate's own as it is shown, a second for rates.
+// Members with their units: those of the coordinate, per second for rates.
 const MOTOR: [keyof Motor, string, 'effort' | 'stiffness' | 'damping' | 'coordinate' | 'rate'][] = [
   ['torque', 'torque', 'effort'],
   ['target', 'target', 'coordinate'],
@@ -285,7 +285,7 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   );
 }
 
-// Where it would be held: the place that was clicked, else its centre of mass; any other by typing.
+// The point at which the link would be held: the clicked one, else its centre of mass; it can be typed.
 function Hold({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   const id = linkId(m.id, i);
   const index = store.toolIndex(id);
@@ -440,7 +440,7 @@ export function MechanismPanel(): JSX.Element | null {
   const m = store.mechanismOf(id);
   const found = store.linkRef(id);
   if (!m && !found) return null;
-  store.figures.value; // while it moves, the numbers follow
+  store.figures.value; // subscribes, so that the numbers follow the motion
   return (
     <Section id="mechanism" title={m ? 'Mechanism' : 'Link'}>
       {m ? <MechanismFields key={m.id} m={m} /> : <LinkFields key={id} found={found!} />}

@@ -1,5 +1,5 @@
-// A new constraint: the kinds that fit the two picked features, in words. Hovering or focusing one tries it by a dry
-// run, Enter commits.
+// A new constraint: the kinds that fit the two picked features, in words. Hovering over or focusing one tries it by a
+// dry run, Enter commits it.
 import type { JSX } from 'preact';
 import { commitDraft, draft, propose, wanted } from '../edits/draft';
 import type { Bound, ConstraintType, Sense } from '../protocol';
@@ -76,7 +76,7 @@ function SenseChoice({ o }: { o: Offer }): JSX.Element | null {
   );
 }
 
-// A list that appears under a mouse at rest is not hovered by anyone: only a mouse that moved counts.
+// The last place of the mouse: a list that appears under a mouse at rest is not hovered.
 const last = { x: -1, y: -1 };
 document.addEventListener('mousemove', (e) => {
   last.x = e.clientX;
@@ -84,7 +84,7 @@ document.addEventListener('mousemove', (e) => {
 });
 const moved = (e: MouseEvent): boolean => e.clientX !== last.x || e.clientY !== last.y;
 
-// A finger cannot hover: its first tap on a kind previews, the second commits.
+// Touch has no hover: the first tap on a kind previews it, the second commits it.
 let touched = false;
 
 function OfferRow({ o }: { o: Offer }): JSX.Element {
@@ -138,9 +138,9 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
   );
 }
 
-// The distance and angle between the two now, and buttons that make constraints of them.
+// The present distance and angle between the two features, with buttons that make constraints of them.
 function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
-  store.figures.value; // while something moves, the numbers follow
+  store.figures.value; // subscribes, so that the numbers follow the motion
   if (misfit(a, b)) return null;
   return (
     <ul class="measured" aria-label="Between the two now">
@@ -187,7 +187,7 @@ function KindFirst(): JSX.Element {
   );
 }
 
-// A scene of mechanisms alone has no features to join.
+// False for a scene of mechanisms alone, which has no features to join.
 const joins = (): boolean => store.objects.value.length > 0 || store.mechanisms.value.length === 0;
 
 export function NewConstraint(): JSX.Element | null {

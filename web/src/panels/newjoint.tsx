@@ -1,5 +1,5 @@
-// A joint or a spring between the two picked features, in one step. Hovering or focusing a joint tries it: its ghost,
-// the freedoms that it would leave.
+// A joint or a spring between the two picked features. Hovering over or focusing a joint tries it: its ghost, and the
+// freedoms that it would leave.
 
 import type { JSX } from 'preact';
 import { dropTrial, makeJoint, makeSpring, trial, tryJoint } from '../edits/relations';
@@ -10,7 +10,7 @@ import * as store from '../state/store';
 import { Icon } from '../ui/icons';
 import { Section } from '../ui/widgets';
 
-// Joints take the frame of a point, a line or a plane.
+// True for features whose frame a joint can use: a point, a line, a plane.
 function isFrame(ref: string): boolean {
   const f = store.featureOf(ref);
   return !f || ['point', 'line', 'plane'].includes(kindOf(f));

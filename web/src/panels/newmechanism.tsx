@@ -1,4 +1,4 @@
-// The dialog that builds a serial chain link by link, with a drawing of it, or takes a robot from a URDF file.
+// The dialog that builds a serial chain link by link, with a drawing, or imports a robot from a URDF file.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

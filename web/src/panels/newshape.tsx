@@ -21,7 +21,7 @@ const WAYS = {
 } as const;
 
 const AXES: Record<string, Vec3> = { z: [0, 0, 1], x: [1, 0, 0], y: [0, 1, 0] };
-const PASTED = ''; // in place of a curve's name
+const PASTED = ''; // the value that stands for pasted points among the names of curves
 
 interface Source {
   curve: string;

@@ -1,5 +1,5 @@
-// Plots: the last ten seconds of the hand's force and errors, of energy and impulses; or runs of several controls over
-// one another.
+// Plots: the last ten seconds of the hand's force and errors, or of energy and impulses; or runs of several controls
+// for comparison.
 
 import type { JSX } from 'preact';
 import { hand, motion, type Series, SPAN_S, sampled } from '../state/recorder';
@@ -38,7 +38,7 @@ function Key({ colour, dash }: { colour: string; dash: number[] }): JSX.Element 
 
 const newest = (t: Trace): number => (t.count() ? t.values[t.count() - 1]! : 0);
 
-// Of impulses the largest is told: the newest is nearly always none.
+// The largest impulse is shown, since the newest is nearly always zero.
 function largest(t: Trace): number {
   let out = 0;
   for (let i = 0; i < t.count(); i++) out = Math.max(out, t.values[i]!);
@@ -148,7 +148,7 @@ function Comparison(): JSX.Element {
   const { runs, now } = compare.value;
   const again = runs.some(
     (r) => r.label.startsWith(now.label) && Math.abs(r.count - now.count) < 200 && store.runState.value !== 'running',
-  ); // it was just kept
+  ); // it was recorded a moment ago
   return (
     <figure class="plot wide-plot">
       <figcaption>

@@ -1,4 +1,4 @@
-// Joints, gears and springs: their limits, damping, motors and ratios, what they bear; on, off, away.
+// Joints, gears and springs: limits, damping, motors and ratios, reaction wrenches; switched on and off, deleted.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -78,7 +78,7 @@ const latestOf = (j: Joint): Joint => {
 // ---- joints -------------------------------------------------------------------------------------------
 
 const BALL_LIMITS = ['swing', 'rotation'];
-const ROOM = { m: 0.1, rad: 1 }; // either way, of limits that are switched on
+const ROOM = { m: 0.1, rad: 1 }; // initial half range of limits that are switched on
 
 function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): JSX.Element {
   const { unit, scale } = DISPLAY[c.unit];
@@ -201,11 +201,11 @@ function MotorFields({ j, c }: { j: Joint; c: Coordinate }): JSX.Element {
   );
 }
 
-// What holds for the joint as a whole: its limits rebound alike, and its two sides may collide or not.
+// Settings of the whole joint: the restitution of its limits, and whether its two bodies collide.
 function WholeFields({ j }: { j: Joint }): JSX.Element {
   return (
     <div class="triple numbers">
-      {j.type === 'spherical' && ( // one torque about whatever axis it turns
+      {j.type === 'spherical' && ( // one friction torque about any axis
         <NumberField
           shown="friction"
           label={`Friction of ${j.id}`}
@@ -241,7 +241,7 @@ function WholeFields({ j }: { j: Joint }): JSX.Element {
 const LOOK_MS = 500;
 const size = (v: readonly number[] | undefined): number => Math.hypot(...(v ?? [0]));
 
-// Where it starts and how fast: as stated, else as the objects' poses and velocities have it.
+// Initial position and velocity: as stated, else those of the objects' poses and velocities.
 function Start({ j, list, now }: { j: Joint; list: readonly Coordinate[]; now: SceneJointState }): JSX.Element {
   const locked = store.runState.value !== 'stopped';
   const put = (key: 'position' | 'velocity', i: number, to: number): void => {
@@ -281,7 +281,7 @@ function Start({ j, list, now }: { j: Joint; list: readonly Coordinate[]; now: S
   );
 }
 
-// The joint's wrench, asked for while it is shown.
+// The joint's reaction wrench, requested while it is shown.
 function Borne({ j, list }: { j: Joint; list: readonly Coordinate[] }): JSX.Element | null {
   const [state, show] = useState<SceneJointState | undefined>(undefined);
   const { id } = j;
@@ -292,7 +292,7 @@ function Borne({ j, list }: { j: Joint; list: readonly Coordinate[] }): JSX.Elem
     const look = (): void =>
       void call<{ state?: SceneJointState }>('GET', `/joints/${enc(id)}`).then(
         (now) => show(now.state),
-        () => undefined, // it may be gone by now
+        () => undefined, // the joint may have been deleted
       );
     look();
     if (!running) return undefined;
@@ -335,7 +335,7 @@ function Gear({ j }: { j: Extract<SceneJoint, { type: 'gear' }> }): JSX.Element 
 }
 
 function Pitch({ j }: { j: Extract<Joint, { type: 'screw' }> }): JSX.Element {
-  const turn = 2 * Math.PI * MM; // mm a turn
+  const turn = 2 * Math.PI * MM; // mm per turn
   return (
     <div class="triple">
       <NumberField
@@ -350,11 +350,11 @@ function Pitch({ j }: { j: Extract<Joint, { type: 'screw' }> }): JSX.Element {
   );
 }
 
-// What a joint bears, and its numbers, once it is opened.
+// The joint's reaction wrench and settings, once opened.
 function Numbers({ j }: { j: Joint }): JSX.Element {
   const [open, setOpen] = useState(false);
   const list = RELATIONS[j.type].coordinates;
-  const driven = j.type === 'spherical' ? undefined : list[0]; // a ball takes no motor
+  const driven = j.type === 'spherical' ? undefined : list[0]; // a spherical joint has no motor
   return (
     <details class="group-of" onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary>{driven ? 'Limits, damping, motor' : list[0] ? 'Limits, damping, spring' : 'Force and torque'}</summary>
@@ -387,9 +387,9 @@ function JointEntry({ j }: { j: SceneJoint }): JSX.Element {
 
 // ---- springs ------------------------------------------------------------------------------------------
 
-// Its length, and what its stiffness makes of it, as things are drawn.
+// The spring's present length and force.
 function Stretch({ s }: { s: SceneSpring }): JSX.Element {
-  store.figures.value; // while something moves
+  store.figures.value; // subscribes while bodies move
   const now = springLength(s);
   const force = (s.stiffness ?? 0) * (now - (s.length ?? 0));
   return (
@@ -430,7 +430,7 @@ function SpringEntry({ s }: { s: SceneSpring }): JSX.Element {
 
 // ---- gears --------------------------------------------------------------------------------------------
 
-// Two joints of one coordinate, or of one turn, by a ratio of their positions.
+// True for joints of one coordinate or with one rotation, which a gear can couple by a ratio.
 const canGear = (j: SceneJoint): boolean => ['revolute', 'prismatic', 'cylindrical', 'screw'].includes(j.type);
 
 function NewGear(): JSX.Element | null {

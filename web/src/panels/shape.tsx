@@ -1,4 +1,4 @@
-// The free-form shape of the selected object: its control mesh over the scene, and its control points as numbers.
+// The selected object's free-form shape: its control mesh in the view, and its control points as numbers.
 
 import type { JSX } from 'preact';
 import {

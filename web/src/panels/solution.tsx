@@ -1,5 +1,5 @@
-// Freedoms of the shown object: in words, its branches, a slider for each. Pointing at a freedom makes a ghost move
-// along it in the view.
+// The freedoms of the shown object: in words, its branches, a slider for each. Hovering over a freedom makes a ghost
+// move along it in the view.
 
 import type { JSX } from 'preact';
 import { chooseBranch, latestParameters, moveAlong } from '../edits/constraints';
@@ -32,7 +32,7 @@ const point = (i: number): void => {
   store.hoverFreedom.value = i;
 };
 
-// The row of a freedom: pointing at it, or at anything in it by the keyboard, shows what it does.
+// The row of a freedom: hovering over it, or focusing a control in it, shows its motion.
 function FreedomRow(p: { i: number; name: string; children: JSX.Element | JSX.Element[] }): JSX.Element {
   const chosen = store.selectedFreedom.value === p.i;
   return (
@@ -61,7 +61,7 @@ function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
   const name = freedomName(parameter, branch.translation);
   const locked = store.runState.value === 'running';
   const set = (x: number): void => {
-    point(-1); // what moves shows it by itself
+    point(-1); // the moving object itself shows the motion
     void moveAlong(
       solution.object,
       latestParameters(solution).map((v, j) => (j === i ? x : v)),
@@ -94,7 +94,7 @@ function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
 
 const LOCAL_STEP_M = 0.005;
 
-// Freedoms that do not separate have no lasting zero: they are gone along step by step.
+// Freedoms that do not separate have no fixed zero: they are followed by steps.
 function LocalFreedom({ solution, i }: FreedomProps): JSX.Element {
   const strand = solution.strands?.[i];
   const motion = strand && firstMotion(strand, sceneSize() / 4);
@@ -128,7 +128,7 @@ function LocalFreedom({ solution, i }: FreedomProps): JSX.Element {
   );
 }
 
-// How far the branch is from where the object is now.
+// The distance of the branch from the object's present pose.
 function away(object: string, b: Branch): string {
   const here = poses.pose(object);
   const there = b.nearest.pose;
@@ -138,9 +138,9 @@ function away(object: string, b: Branch): string {
   return `${mm(shift)} and ${fixed(turn * DEG, 0)}\u00b0 away`;
 }
 
-// Branches of equal words are told apart by how far they are. Pointing at one shows its ghost.
+// Branches with equal words are distinguished by their distance. Hovering over one shows its ghost.
 function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
-  store.figures.value; // where it is now comes by the stream, after the solution
+  store.figures.value; // subscribes: the present pose comes by the stream, after the solution
   if (solution.branches.length < 2) return null;
   const show = (i: number): void => {
     store.hoverBranch.value = i;
@@ -175,7 +175,7 @@ function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
   );
 }
 
-// The rewriting, step by step, and what the completion found.
+// The steps of the solver's rewriting, and the result of the numerical completion.
 function Solved({ solution }: { solution: Solution }): JSX.Element | null {
   const { trace = [], roots } = solution;
   if (!trace.length && !roots) return null;

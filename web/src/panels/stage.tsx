@@ -28,7 +28,7 @@ const STEPS: { done: () => boolean; text: string }[] = [
   },
 ];
 
-const FIRST_SCENE = 'cone-on-cylinder'; // the bundled scene that the hints are about
+const FIRST_SCENE = 'cone-on-cylinder'; // the bundled scene to which the hints refer
 
 function Hints(): JSX.Element | null {
   const [shut, setShut] = useState(store.recall('hints') === 'shut');
@@ -65,7 +65,7 @@ function Hints(): JSX.Element | null {
   );
 }
 
-// Who asked for a halt is its cause; what else switched the force off is named.
+// Who halted, when, and the cause where it is not a person.
 const whence = (h: Halt): string =>
   ` at ${clock(h.since)} by ${nameOf(h.by)}${h.cause === 'software' ? '' : `: ${causeWords[h.cause]}`}`;
 
@@ -103,7 +103,7 @@ function Banner(): JSX.Element | null {
   return null;
 }
 
-// A hand that follows a script, and a robot at its task, push as a person does: they are named.
+// Scripted operators and robots at their tasks, which push as a person does.
 function scripted(): string[] {
   if (store.runState.value === 'stopped') return [];
   return store.tools.value.flatMap((tool, i) => {
@@ -113,7 +113,7 @@ function scripted(): string[] {
   });
 }
 
-// Who operates: everyone sees it beforehand, and what pushes by itself.
+// Shows who operates latched devices, and what pushes by itself.
 function Hands(): JSX.Element | null {
   const operator = store.figures.value?.operator;
   const mine = operator?.by === store.client.value;
@@ -137,7 +137,7 @@ function Hands(): JSX.Element | null {
   );
 }
 
-// The view goes along with something; a press ends that.
+// Shows which body the camera tracks; a press ends the tracking.
 function Tracking(): JSX.Element | null {
   const id = store.tracked.value;
   if (!id) return null;
@@ -191,7 +191,7 @@ function hoveredLink(): string {
   return found ? `${found.mechanism.id}: ${linkName(found.mechanism, found.index)}` : '';
 }
 
-// One line on what is under the cursor, or on what a draft would leave.
+// One line about the hovered feature, or about the draft.
 function StatusLine(): JSX.Element {
   const refs = store.hovered.value;
   const trial = preview.value;

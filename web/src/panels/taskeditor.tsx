@@ -1,4 +1,4 @@
-// Editor of the selected task: its name, its steps with their values, new steps made of the present state.
+// The editor of the selected task: its name, its steps with their values, new steps made from the present state.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { NameField, NumberField, Section } from '../ui/widgets';
 
 type Put = (edit: (step: MoveStep) => MoveStep) => void;
 
-// `to` a place or `by` an amount, for each parameter that the move names.
+// A target value or an amount (`to`, `by`) for each parameter that the move names.
 function Targets({ object, n, step, put }: { object: string; n: number; step: MoveStep; put: Put }): JSX.Element {
   return (
     <>
@@ -61,7 +61,7 @@ function without(step: MoveStep, way: 'to' | 'by', name: string): MoveStep {
   return Object.keys(rest).length ? { ...others, [way]: rest } : others;
 }
 
-// From a place to an amount and back: an amount begins at nothing, a place at where the object is.
+// Changes a parameter between a target value and an amount: an amount begins at zero, a target at the present value.
 function turned(object: string, step: MoveStep, name: string, from: 'to' | 'by', way: 'to' | 'by'): MoveStep {
   if (from === way) return step;
   return {
@@ -179,7 +179,7 @@ function StepCard({ task, i }: { task: Task; i: number }): JSX.Element {
   );
 }
 
-// New steps out of what is there now.
+// Adds steps made from the present state.
 function Add({ task }: { task: Task }): JSX.Element {
   const [contact, setContact] = useState(false);
   const [force, setForce] = useState(0);

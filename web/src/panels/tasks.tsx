@@ -1,4 +1,4 @@
-// The tasks of the scene: their steps in words, Start and Stop, progress and outcome.
+// The tasks of the scene: their steps in words, Start and Stop, progress and result.
 import type { JSX } from 'preact';
 import { addTask, deleteTask, resultWords, startTask, stepNote, stepWords, stopTask } from '../edits/tasks';
 import type { Task, TaskProgress } from '../protocol';

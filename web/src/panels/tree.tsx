@@ -1,4 +1,4 @@
-// The scene as a list: objects, their features. The same things as on the canvas, for the keyboard:
+// The scene as a list of objects and their features, which makes everything on the canvas reachable by the keyboard:
 // arrows move, right and left open and close, Enter picks.
 
 import type { JSX } from 'preact';
@@ -16,7 +16,7 @@ import { followWords } from '../ui/cluster';
 import { Icon } from '../ui/icons';
 import { Section, Tool } from '../ui/widgets';
 
-// A link's `object` is its own name, its mechanism's line is `head`.
+// A link's `object` is its own name; the line of its mechanism is `head`.
 interface Line {
   key: string;
   level: 1 | 2;
@@ -26,7 +26,7 @@ interface Line {
   open?: boolean;
 }
 
-// Mechanisms are open unless they were shut.
+// Mechanisms are open by default.
 
 function lines(open: ReadonlySet<string>): Line[] {
   const objects = store.objects.value.flatMap((o) => {
@@ -51,7 +51,7 @@ function ObjectLabel({ id }: { id: string }): JSX.Element {
   const standing = store.summaries.value.get(id);
   const now = store.stateOf(id);
   const state = now ? stateWords[now] : undefined;
-  const loose = object.free && now === 'free'; // nothing guides it
+  const loose = object.free && now === 'free'; // no constraint guides it
   const word = object.fixed
     ? 'fixed'
     : loose
@@ -149,14 +149,14 @@ export function Tree(): JSX.Element {
   const has = (key: string): boolean => all.some((l) => l.key === key);
   const chosen = store.selectedObject.value;
   const current = has(focus) ? focus : has(chosen) ? chosen : (all[0]?.key ?? '');
-  useEffect(() => setFocus(chosen || focus), [chosen]); // Tab leads to what is selected
+  useEffect(() => setFocus(chosen || focus), [chosen]); // Tab leads to the selected line
 
   const toggle = (id: string, to: boolean): void => {
     const next = new Set(open);
     if (to) {
       next.add(id);
       void needFeatures(id);
-    } else next.delete(id); // of mechanisms the set holds those that are shut
+    } else next.delete(id); // for mechanisms the set contains the closed ones
     setOpen(next);
   };
   const open_ = (line: Line, to: boolean): void => toggle(line.object, store.mechanismOf(line.object) ? !to : to);
@@ -168,7 +168,7 @@ export function Tree(): JSX.Element {
     point(line);
   };
   const key = (e: KeyboardEvent): void => {
-    // the focus itself is the truth: keys may come faster than the list is drawn
+    // the focused element is used, since keys may come faster than the list is drawn
     const i = all.findIndex((l) => l.key === ((e.target as HTMLElement).dataset.key ?? current));
     const line = all[i];
     if (!line) return;

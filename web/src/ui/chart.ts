@@ -1,4 +1,4 @@
-// Lines over time on a small canvas: axes, rules, traces. Colours come from the style sheet.
+// Line charts on a small canvas: axes, rules, traces. Colours come from the style sheet.
 
 import { fixed } from '../state/words';
 import { colour } from './colours';
@@ -10,7 +10,7 @@ export interface Trace {
   times: Float64Array;
   values: Float64Array;
   count: () => number;
-  stems?: boolean; // each value stands on the axis by itself
+  stems?: boolean; // each value is drawn as a stem from the axis
 }
 
 export function niceTop(top: number): number {
@@ -22,7 +22,7 @@ export function niceTop(top: number): number {
 const LEFT = 44;
 const BOTTOM = 16;
 
-// Digits that tell the rules of an axis apart.
+// The value with as many digits as distinguish the rules of an axis.
 function figure(v: number, span: number): string {
   return fixed(v, Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(span || 1)))));
 }
@@ -52,7 +52,7 @@ export class Chart {
     [this.w, this.h] = [width, height];
   }
 
-  // Clears it; false where it is not on the screen.
+  // Clears the chart; false where it is not on the screen.
   begin(from: number, to: number): boolean {
     const ratio = Math.min(devicePixelRatio || 1, 2);
     if (!this.w || !this.h) return false;
@@ -66,7 +66,7 @@ export class Chart {
     return true;
   }
 
-  // Room for all values that are shown, at least up to `floor`.
+  // Sets the range so that all shown values fit, and at least up to `floor`.
   fit(traces: readonly Trace[], floor: number): void {
     let low = 0;
     let high = floor;
@@ -80,7 +80,7 @@ export class Chart {
     this.high = niceTop(high);
   }
 
-  // Values are powers of ten; room for all of them, whole ones at the rules.
+  // Sets the range for values that are powers of ten, with rules at integers.
   fitPowers(trace: Trace): void {
     let [low, high] = [Infinity, -Infinity];
     for (let i = 0; i < trace.count(); i++) {
@@ -101,7 +101,7 @@ export class Chart {
     return 6 + ((this.high - v) / (this.high - this.low)) * (this.h - BOTTOM - 8);
   }
 
-  // `unit`, and the one a thousand times as large.
+  // Labels a rule; `larger` is the unit a thousand times as large.
   rule(left: string, right: string, unit = '', larger = ''): void {
     const per = larger && this.high - this.low >= 2000 ? 1000 : 1;
     const { pen } = this;

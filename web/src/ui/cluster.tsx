@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { SolutionSummary } from '../state/store';
 import { listed } from '../state/words';
 
-// Freedoms of a cycle are those that it has while all around it stands.
+// The freedoms of a cycle are those that it has while everything else is at rest.
 function together(dof: number | undefined): string {
   if (dof === undefined) return '';
   return dof === 0

@@ -1,9 +1,9 @@
-// The style sheet's colours as the page shows them now, for what is drawn on a canvas.
+// The style sheet's colours in the present theme, for drawing on a canvas.
 
-// Read once for each look of the page: asking the style sheet has everything laid out.
+// Read once for each theme, since a query of the style sheet forces a layout.
 const colours = new Map<string, string>();
 
-// A colour that depends on light and dark is only settled on an element that wears it.
+// A colour that depends on the theme is resolved only on an element that uses it.
 const probe = document.createElement('span');
 probe.hidden = true;
 

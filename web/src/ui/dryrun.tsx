@@ -1,5 +1,4 @@
-// The result of a draft's dry run: the freedoms that would be left, with the branches to step through, or the conflict
-// and its fixes.
+// The result of a draft's dry run: the remaining freedoms with the branches, or the conflict and its fixes.
 import type { JSX } from 'preact';
 import { commitDraft, draft, draftFixes, preview, stepBranch, wouldLeave } from '../edits/draft';
 import type { Conflict } from '../protocol';
@@ -37,7 +36,7 @@ function Branches(): JSX.Element | null {
   );
 }
 
-// The server names the constraint that is not there yet by the id that it would get.
+// Replaces the provisional id that the server gave to the new constraint.
 function sentence(text: string, conflict: Conflict | null): string {
   const known = new Set(store.constraints.value.map((c) => c.id));
   let out = text;
@@ -73,7 +72,7 @@ export function Outcome(): JSX.Element | null {
         <Fixes />
       </div>
     );
-  // what is redundant already is said below
+  // constraints that are already redundant are shown below
   const extra = (now.solution?.redundant ?? []).filter((r) => !store.redundancyOf(r.id));
   return (
     <div class="outcome">

@@ -1,4 +1,4 @@
-// Small line icons, drawn on a 16-unit square. They stand beside words or carry a title of their own.
+// Line icons on a 16-unit square. They stand beside words or have a title of their own.
 import type { JSX } from 'preact';
 
 const SURFACE = 'M2 6c4-3.5 7 1.5 12-1.5v6c-5 3-8-2-12 1.5zM2 9c4-3.5 7 1.5 12-1.5M6 4.6v6M10 5.3v6';

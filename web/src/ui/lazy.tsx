@@ -1,5 +1,5 @@
-// Parts of the page that many visits never show: the code of each is a file of its own, fetched when it is shown for
-// the first time, so that the page is there sooner.
+// Parts of the page that are seldom shown: the code of each is a separate file, fetched when the part is shown for the
+// first time, so that the page starts sooner.
 
 import { signal } from '@preact/signals';
 import type { ComponentType, JSX } from 'preact';
@@ -7,8 +7,8 @@ import { useEffect } from 'preact/hooks';
 import * as store from '../state/store';
 import { closeDialog } from './modal';
 
-// The part that `load` brings, while `shown()`. Where its code cannot be fetched the page says so, and tries again the
-// next time that it is to be shown.
+// The part that `load` fetches, visible while `shown()`. A failed fetch is reported, and repeated when the part is to
+// be shown again.
 export function lazyPanel(
   shown: () => boolean,
   load: () => Promise<ComponentType>,

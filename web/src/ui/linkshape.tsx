@@ -1,4 +1,4 @@
-// The shape of a link, which is what it touches with, and its mass.
+// The geometry of a link, by which it collides, and its mass.
 
 import type { JSX } from 'preact';
 import { latestLink, patchLink } from '../edits/mechanisms';
@@ -13,7 +13,7 @@ import { SizeFields } from './size';
 import { Triple, XYZ, YPR } from './triple';
 import { NumberField, Row } from './widgets';
 
-// A primitive, a mesh file that the appliance has or its hull, or none; null: a compound, which stays as it is.
+// A primitive, a mesh file of the server or its hull, or no geometry; null: a compound, which is unchanged.
 function chosenShape(m: Mechanism, i: number, choice: string): Record<string, unknown> | null {
   const [kind, file] = choice.split(' ');
   if (!choice) return { geometry: null, geometry_at: null };

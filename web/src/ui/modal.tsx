@@ -1,12 +1,12 @@
-// A dialog over the page, which is inert meanwhile (app.tsx), but for HALT: so it is no modal one of the browser's,
-// above which nothing else can be. Esc and a click beside it close it, unless it is locked.
+// A dialog over the page, which is inert meanwhile (app.tsx), except HALT. It is not a modal dialog of the browser,
+// since nothing can be drawn above one. Esc and a click beside it close it, unless it is locked.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import * as store from '../state/store';
 import { Icon } from './icons';
 
-// What had the keyboard before the first of dialogs that follow one another.
+// The element that had the focus before the first of consecutive dialogs.
 let before: Element | null = null;
 
 export const closeDialog = (): void => {
@@ -33,8 +33,8 @@ export function Modal(p: {
     return () => {
       document.removeEventListener('keydown', key);
       setTimeout(() => {
-        if (document.querySelector('dialog[open]')) return; // another one follows
-        if (before instanceof HTMLElement) before.focus(); // no longer inert by then
+        if (document.querySelector('dialog[open]')) return; // another dialog follows
+        if (before instanceof HTMLElement) before.focus(); // the page is no longer inert
         before = null;
       });
     };

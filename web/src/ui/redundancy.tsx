@@ -1,5 +1,5 @@
-// A redundant constraint: what it follows from and by which rule, the others lit while it is looked at,
-// and the two ways to be rid of it.
+// A redundant constraint: from which constraints it follows and by which rule (they are highlighted while it is pointed
+// at), and the two ways to remove the redundancy.
 
 import type { JSX } from 'preact';
 import { deleteConstraint, patchConstraint } from '../edits/constraints';

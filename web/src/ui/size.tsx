@@ -1,4 +1,4 @@
-// The lengths of a primitive, for objects and links alike. An edit is a patch of the newest geometry.
+// The lengths of a primitive, for objects and links. An edit patches the newest geometry.
 import type { JSX } from 'preact';
 import type { Geometry } from '../protocol';
 import { MM } from '../state/words';

@@ -1,4 +1,4 @@
-// A small drawing of a scene for the gallery: bodies in parallel projection, the far ones first.
+// A small drawing of a scene for the gallery: bodies in parallel projection, drawn from far to near.
 import type { JSX } from 'preact';
 import type { Geometry, Mechanism, Pose, Scene, Vec3 } from '../protocol';
 import { linkShape } from '../state/linkshape';
@@ -78,7 +78,7 @@ function ballFaces(radius: number, g: Pose, fixed: boolean): Face[] {
   return [{ points, fixed, lit: 2, depth: dot(g.p, EYE) }];
 }
 
-// The tiles of a free-form surface between its isolines.
+// The facets of a free-form surface between its isolines.
 function surfaceFaces(surface: Surface, g: Pose, fixed: boolean): Face[] {
   const { points: net, u, v } = surfaceNet(surface);
   const [rows, columns] = [u.lines, v.lines];

@@ -1,4 +1,4 @@
-// Three numbers in a row: a place, or the angles of a turn.
+// Three numbers in a row: a position, or the angles of a rotation.
 import type { JSX } from 'preact';
 import type { Vec3 } from '../protocol';
 import { NumberField } from './widgets';
@@ -16,7 +16,7 @@ export function Triple(p: {
   step?: number;
   above?: number;
   disabled?: boolean;
-  onPut: (edit: (v: Vec3) => Vec3) => void; // of the newest value, whose echo may still be to come
+  onPut: (edit: (v: Vec3) => Vec3) => void; // receives an edit of the newest value, whose echo may be under way
 }): JSX.Element {
   return (
     <div class="triple">

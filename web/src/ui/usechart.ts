@@ -5,7 +5,7 @@ import { sampled } from '../state/recorder';
 import * as store from '../state/store';
 import { Chart } from './chart';
 
-// Paints now and whenever something that it reads, or its size, changes.
+// Paints at once, and whenever a signal that it reads, or the size, changes.
 export function useChart(paint: (chart: Chart) => void): { current: HTMLCanvasElement | null } {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Parts that several panels use: sections, buttons, number fields.
+// Parts shared by panels: sections, buttons, number fields.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -13,7 +13,7 @@ export function Section(p: {
   title: string;
   children: ComponentChildren;
   extra?: ComponentChildren;
-  shut?: boolean; // until it is opened
+  shut?: boolean; // closed by default
 }): JSX.Element {
   const shut = store.folded.value[p.id] ?? p.shut ?? false;
   const flip = (): void => {
@@ -66,36 +66,36 @@ export function Tool(p: {
 export interface NumberProps {
   label: string; // for screen readers, and shown when `shown` is set
   shown?: string;
-  value: number; // in the unit shown
+  value: number; // in the displayed unit
   unit: string;
   step?: number;
   digits?: number;
   disabled?: boolean;
   onCommit: (value: number) => void;
   onInput?: (value: number) => void;
-  onEnter?: () => void; // after Enter took the value over
+  onEnter?: () => void; // called after Enter has committed the value
   id?: string;
   above?: number; // values are greater than this one
-  trial?: boolean; // typed values are tried by onInput; only Enter takes them
+  trial?: boolean; // typed values are tried through onInput; only Enter commits them
 }
 
-// Other units that may be typed, in the field's own.
+// Other units that may be typed, as multiples of the field's own.
 const UNITS: Record<string, Record<string, number>> = {
   mm: { cm: 10, m: 1000, um: 1e-3, '\u00b5m': 1e-3, in: 25.4 },
   '\u00b0': { deg: 1, rad: 180 / Math.PI },
 };
 
-// "30", "3 cm", "0,03 m"; not a number where it is none, or its unit is of something else.
+// Parses "30", "3 cm", "0,03 m"; NaN where the text is no number or the unit is of another quantity.
 function parse(text: string, unit: string): number {
   const [, number = '', suffix = ''] = /^([-+\u2212]?[\d.,]+(?:e[-+]?\d+)?)\s*(.*)$/i.exec(text.trim()) ?? [];
   const factor = !suffix || suffix === unit ? 1 : (UNITS[unit]?.[suffix] ?? Number.NaN);
   return number ? Number(number.replace(',', '.').replace('\u2212', '-')) * factor : Number.NaN;
 }
 
-const NUDGES_MS = 400; // steps that follow a value sooner go on from it
-const ECHO_MS = 2500; // and so do later ones while its echo is under way
+const NUDGES_MS = 400; // steps within this time continue from the last one
+const ECHO_MS = 2500; // and so do later ones while the echo is under way
 
-// Editable by typing, wheel and arrows; the unit stands beside it. Esc gives the old value back.
+// A number that is edited by typing, wheel and arrows, with its unit beside it. Esc restores the old value.
 export function NumberField(p: NumberProps): JSX.Element {
   const [text, setText] = useState<string | null>(null);
   const [bad, setBad] = useState(false);
@@ -177,7 +177,7 @@ export function NumberField(p: NumberProps): JSX.Element {
   );
 }
 
-// A name that is edited in place; Enter or leaving it takes it over.
+// A name that is edited in place; Enter or leaving the field commits it.
 export function NameField(p: { value: string; label: string; onCommit: (value: string) => void }): JSX.Element {
   const [text, setText] = useState<string | null>(null);
   const commit = (): void => {
@@ -225,7 +225,7 @@ export function Row(p: { label: string; children: ComponentChildren }): JSX.Elem
   );
 }
 
-// How what slides or rolls is held to the surface.
+// The contact of kinds that slide or roll: whether it may separate.
 export function ContactChoice(p: {
   contact: Contact;
   inside: boolean;
@@ -250,7 +250,7 @@ export function ContactChoice(p: {
   );
 }
 
-// Whether a distance holds exactly, or is a wall on one side.
+// The choice whether a distance is an equality or a bound.
 export function BoundChoice(p: { value: Bound; onChange: (bound: Bound) => void }): JSX.Element {
   return (
     <select
