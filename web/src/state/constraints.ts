@@ -1,5 +1,5 @@
-// Constraint kinds as the page knows them, one row each: which features they join, what they are called, what they
-// measure. A kind that the server knows and that has no row here is shown by its name and is not offered.
+// The table of constraint kinds, one row each: which features a kind joins, its names, its value. A kind of the server
+// without a row here is shown by its name and not offered.
 import type { Bound, ConstraintType, Contact, Sense } from '../protocol';
 import { type ElementKind, placed, type WorldElement } from './elements';
 import { cross, dot, norm, sub } from './maths';
@@ -14,14 +14,14 @@ interface Kind {
   unit: 'm' | 'rad' | '';
   words: (value: number) => string; // "20 mm apart"
   misfit: (a: WorldElement, b: WorldElement) => string; // why it cannot join the two; '' where it can
-  note: (a: ElementKind, b: ElementKind) => string; // what it brings along
-  now: (a: WorldElement, b: WorldElement) => number; // its value as the features are
-  sense: (a: ElementKind, b: ElementKind) => boolean; // two directed elements end up along one another
-  oneSided: (a: ElementKind, b: ElementKind) => boolean; // may be stated as at least, at most
-  touching: boolean; // of two surfaces or curves
-  parts: (a: ElementKind, b: ElementKind) => boolean; // they may part, and one may be within the other
-  signed: (a: ElementKind, b: ElementKind) => boolean; // its value has a side
-  concerns: (a: ElementKind, b: ElementKind) => boolean; // worth a word where it does not fit
+  note: (a: ElementKind, b: ElementKind) => string; // a remark on its effect
+  now: (a: WorldElement, b: WorldElement) => number; // its present value
+  sense: (a: ElementKind, b: ElementKind) => boolean; // whether the sense of two directed elements can be chosen
+  oneSided: (a: ElementKind, b: ElementKind) => boolean; // whether it may be stated as at least, at most
+  touching: boolean; // a contact of two surfaces or curves
+  parts: (a: ElementKind, b: ElementKind) => boolean; // whether the two may separate, and one may be inside the other
+  signed: (a: ElementKind, b: ElementKind) => boolean; // whether its value has a sign
+  concerns: (a: ElementKind, b: ElementKind) => boolean; // whether a reason is given where it does not fit
 }
 
 // ---- what features measure --------------------------------------------------------------------------
@@ -37,13 +37,13 @@ function lineDistance(a: WorldElement, line: WorldElement): number {
   return norm(cross(sub(a.p, line.p), line.d));
 }
 
-// From a free-form one, along its normal there.
+// The signed distance from a free-form shape, along its normal at the nearest point.
 function footDistance(shape: WorldElement, other: WorldElement): number {
   const { p, d } = shape.foot!(other.p);
   return dot(d, sub(other.p, p));
 }
 
-// The distance as the solver means it: signed along the normal where a plane or a surface is involved.
+// The distance as the solver defines it: signed along the normal where a plane or a surface is involved.
 export function distanceNow(a: WorldElement, b: WorldElement): number {
   if (b.kind === 'surface') return footDistance(b, a);
   if (a.kind === 'surface') return footDistance(a, b);
@@ -66,7 +66,7 @@ function needsDirections(a: WorldElement, b: WorldElement): string {
   return directed(a.kind) && directed(b.kind) ? '' : 'a point has no direction';
 }
 
-// A point on a curve or a surface, and off a surface.
+// A point on a curve or a surface, or at a distance from a surface.
 const takesPoint =
   (offCurves: string) =>
   (a: WorldElement, b: WorldElement): string => {
@@ -82,13 +82,14 @@ const alongNormal = (a: WorldElement, b: WorldElement): string =>
 const alongTangent = (a: WorldElement, b: WorldElement): string =>
   [a.kind, b.kind].sort().join() === 'curve,line' ? '' : 'a line touches a free-form curve along its tangent';
 
-// How far along a line from its point it comes closest to a curve.
+// The parameter along a line at its point nearest to a curve.
 function touchNow(a: WorldElement, b: WorldElement): number {
   const [line, curve] = a.kind === 'line' ? [a, b] : [b, a];
   return dot(line.d, sub(curve.foot!(line.p).p, line.p));
 }
 
-// As the server says of two that meet: one of them bends, and they meet in a point; curves with one tangent.
+// Why two elements cannot be in contact, as the server has it: one of them must be curved, they must meet in a point,
+// and curves need a single tangent.
 function touch(a: WorldElement, b: WorldElement): string {
   const [p, q] = [a.kind, b.kind];
   if (wiry(p) && wiry(q)) return '';
@@ -123,7 +124,7 @@ const plain = (type: ConstraintType, name = type.replace(/-/g, ' ')): Kind => ({
   concerns: () => true,
 });
 
-// `between`: of two curves.
+// `between`: the name for two curves.
 const contact = (type: ConstraintType, note: string, between: string): Kind => ({
   ...plain(type),
   misfit: touch,
@@ -202,7 +203,7 @@ export function elementOf(ref: string): WorldElement | null {
   return feature ? placed(feature, poses.pose(splitRef(ref)[0])) : null;
 }
 
-// The same in double precision: for values that become constraints.
+// The element in double precision, for values that become constraints.
 function exactElement(ref: string): WorldElement | null {
   const feature = featureOf(ref);
   return feature ? placed(feature, exactPose(splitRef(ref)[0])) : null;
@@ -214,7 +215,7 @@ export interface Measured {
   note: string;
 }
 
-// The distance and angle between two features now, as the constraints that would keep them.
+// The present distance and angle between two features, as constraints that would keep them.
 export function measured(refA: string, refB: string): Measured[] {
   const [a, b] = [exactElement(refA), exactElement(refB)];
   if (!a || !b) return [];
@@ -225,7 +226,7 @@ export function measured(refA: string, refB: string): Measured[] {
   }));
 }
 
-// A sentence when no kind at all can join the two.
+// A sentence where no kind can join the two.
 export function misfit(refA: string, refB: string): string {
   const [a, b] = [splitRef(refA)[0], splitRef(refB)[0]];
   if (a === b) return `Both belong to ${a}: pick a feature of another object.`;
@@ -236,12 +237,12 @@ export function misfit(refA: string, refB: string): string {
 export interface Offer {
   kind: Kind;
   fits: boolean;
-  why: string; // why it does not fit, or a word on what it brings along
+  why: string; // why it does not fit, or a remark on its effect
   signed: boolean;
   oneSided: boolean;
   sense: boolean;
   parts: boolean;
-  value: number; // as the features are now
+  value: number; // at present
 }
 
 export function offers(refA: string, refB: string): Offer[] {
@@ -273,7 +274,7 @@ interface Joined {
   b: string;
 }
 
-// Whether its kind's row says so of the features that it joins.
+// True where the row of the constraint's kind says so for its features.
 function asks(c: Joined, what: 'sense' | 'oneSided' | 'parts'): boolean {
   const [a, b] = [elementOf(c.a), elementOf(c.b)];
   return !!a && !!b && kindOf(c.type)[what](a.kind, b.kind);

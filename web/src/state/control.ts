@@ -1,4 +1,4 @@
-// The controls that an impedance device can have, in words, and the tool that has one.
+// The controls of an impedance device, in words, and the tool that has one.
 import type { Control, Tool } from '../protocol';
 import * as store from './store';
 
@@ -15,6 +15,6 @@ export const controlWords: Record<Control, [string, string]> = {
 
 export const CONTROLS: Control[] = ['impedance', 'penalty', 'coupling', 'four-channel'];
 
-// The tool at an impedance device, where there is one.
+// The tool at an impedance device, if any.
 export const impedanceTool = (): Tool | undefined =>
   store.tools.value.find((t) => t.control !== undefined && t.control !== 'admittance');

@@ -1,5 +1,5 @@
-// Elements of features in world coordinates: points, lines, planes, free-form curves and surfaces, and the surfaces
-// and rims of primitives, which have no element of their own.
+// Elements of features in world coordinates: points, lines, planes, free-form curves and surfaces; and surfaces and
+// rims of primitives, which have no element of their own.
 import type { Feature, Pose, Vec3 } from '../protocol';
 import { rotate, toLocal, toWorld, unit } from './maths';
 import { type Foot, footOnCurve, footOnSurface } from './nurbs';
@@ -9,7 +9,7 @@ export type ElementKind = 'point' | 'line' | 'plane' | 'curve' | 'surface' | 'sp
 export const kindOf = (f: Feature): ElementKind =>
   f.touches ?? (f.surface ? 'surface' : f.curve ? 'curve' : f.plane ? 'plane' : f.line ? 'line' : 'point');
 
-// With what is common to all: a point p of it and its direction d, of free forms those nearest to a point.
+// Common to all: a point p and a direction d; of free-form shapes those nearest to a given point.
 export interface WorldElement {
   kind: ElementKind;
   p: Vec3;

@@ -1,5 +1,5 @@
-// Motion of a body along the freedoms of its branch, from its present pose. z holds changes of the branch's parameters,
-// rotational ones first. A drag of a stopped object needs it.
+// Motion of a body along the freedoms of its branch, from its present pose. z are changes of the branch's parameters,
+// rotational ones first. Used for drags while stopped or paused.
 
 import type { Branch, Pose, Quat, Solution, Strand, Translation, Vec3 } from '../protocol';
 import {
@@ -29,7 +29,7 @@ export interface Basis {
   e3: Vec3;
 }
 
-// The directions that the server measures the locus's parameters along.
+// The directions along which the server measures the locus's parameters.
 export function basisOf(t: Translation): Basis {
   const e3 = unit(t.normal ?? t.direction ?? [0, 0, 1]);
   const e1 = t.axes?.[0] ? unit(t.axes[0]) : perpendicular(e3);
@@ -55,7 +55,7 @@ function onEllipse(t: Translation, b: Basis, x: Vec3, dz: number): Vec3 {
   return add(t.point!, add(scale(b.e1, ra * Math.cos(angle)), scale(b.e2, rb * Math.sin(angle))));
 }
 
-// azimuth and polar angle, as the server counts them, about e3
+// Azimuth and polar angle about e3, as the server defines them.
 function onSphere(t: Translation, b: Basis, x: Vec3, z: readonly number[]): Vec3 {
   const r = sub(x, t.point!);
   const radius = norm(r);
@@ -66,7 +66,7 @@ function onSphere(t: Translation, b: Basis, x: Vec3, z: readonly number[]): Vec3
   return add(t.point!, along(level, b.e3, radius * Math.cos(polar)));
 }
 
-// The locus's point x after its parameters changed by z.
+// The locus's point x after a change z of its parameters.
 function alongLocus(t: Translation, x: Vec3, z: readonly number[]): Vec3 {
   const b = basisOf(t);
   const centre = t.point ?? [0, 0, 0];
@@ -90,7 +90,7 @@ function alongLocus(t: Translation, x: Vec3, z: readonly number[]): Vec3 {
   }
 }
 
-// The pose after the branch's parameters changed by z (rotational ones first).
+// The pose after a change z of the branch's parameters (rotational ones first).
 export function poseAfter(branch: Branch, pose: Pose, z: readonly number[]): Pose {
   const t = branch.translation;
   const of = t.of ?? [0, 0, 0];
@@ -104,18 +104,18 @@ export function poseAfter(branch: Branch, pose: Pose, z: readonly number[]): Pos
   return { q, p: sub(x, rotate(q, of)) };
 }
 
-// A point that stays on a free-form surface or curve: the branch does not state its shape.
+// True where a point stays on a free-form surface or curve, whose shape the branch does not contain.
 export const isFreeForm = (branch: Branch): boolean =>
   branch.kind === 'separable' && (branch.translation.kind === 'surface' || branch.translation.kind === 'curve');
 
-// Freedom k can be followed only by its strand, the poses along it that the server finds.
+// True where freedom k can be followed only along its strand: poses along it that the server computes.
 export const isByStrand = (branch: Branch, k: number): boolean =>
   branch.kind !== 'separable' || (isFreeForm(branch) && branch.parameters[k]?.part === 'translation');
 
 const EPS = 1e-6;
 
-// Changes of the chosen parameters that bring a point of the body nearest to the target: damped
-// Gauss-Newton, which stays where it is along directions that do not help.
+// Changes z of the chosen parameters that bring a point of the body nearest to the target, by damped Gauss-Newton: min
+// |x(z) - target|. Directions without effect are left unchanged.
 export function parametersToward(
   branch: Branch,
   pose: Pose,
@@ -143,7 +143,7 @@ export function parametersToward(
   return z;
 }
 
-// (J^T J + mu I) x = J^T r by Gauss-Seidel, enough for at most three columns
+// Solves (J^T J + mu I) x = J^T r by Gauss-Seidel, which suffices for three columns.
 function dampedLeastSquares(columns: readonly Vec3[], r: Vec3): number[] {
   const size = Math.max(...columns.map((c) => dot(c, c)), 1e-12);
   const x = columns.map(() => 0);
@@ -158,8 +158,8 @@ function dampedLeastSquares(columns: readonly Vec3[], r: Vec3): number[] {
   return x.map((v) => Math.max(-1, Math.min(1, v)));
 }
 
-// The parameters that a drag moves: translational ones, or rotational ones where there are none
-// or where a turn is asked for.
+// The parameters that a drag changes: translational ones, or rotational ones where there are no others or where `turn`
+// asks for them.
 export function dragParameters(branch: Branch, turn: boolean): number[] {
   const all = branch.parameters.map((p, i) => ({ i, rotation: p.part === 'rotation' }));
   const slides = all.filter((p) => !p.rotation).map((p) => p.i);
@@ -175,7 +175,7 @@ export interface Motion {
   axis: Vec3;
 }
 
-// The first motion along a freedom from where the body is: a turn about an axis or a slide along one.
+// The initial motion along a freedom at the present pose: a rotation about an axis or a translation along one.
 export function firstMotion(strand: Strand, size: number): Motion | null {
   const [a, b] = [
     strand.poses[Math.max(strand.here - 1, 0)],
@@ -190,7 +190,7 @@ export function firstMotion(strand: Strand, size: number): Motion | null {
   return { turns, axis: unit(turns ? w : v) };
 }
 
-// The pose of the strand whose grabbed point is nearest to the target.
+// The pose of the strand at which the grabbed point is nearest to the target.
 export function nearestOnPath(strand: Strand, point: Vec3, target: Vec3): Pose {
   let best = strand.poses[strand.here]!;
   let least = Infinity;
@@ -204,7 +204,7 @@ export function nearestOnPath(strand: Strand, point: Vec3, target: Vec3): Pose {
   return best;
 }
 
-// Between two poses that are close to one another.
+// Linear interpolation of two poses that are close to one another.
 function interpolated(a: Pose, b: Pose, f: number): Pose {
   const sign = a.q[0] * b.q[0] + a.q[1] * b.q[1] + a.q[2] * b.q[2] + a.q[3] * b.q[3] < 0 ? -1 : 1;
   const q = a.q.map((v, i) => v + f * (sign * b.q[i]! - v)) as Quat;
@@ -218,7 +218,7 @@ const SWING_RAD = 0.35;
 const SWING_PART = 0.3; // of the object's size
 const SWING_STEPS = 12; // poses to each side
 
-// A parameter's value, kept in its range.
+// A parameter's value, limited to its range.
 export function within(
   range: [number | null, number | null] | null | undefined,
   periodic: boolean | undefined,
@@ -228,7 +228,7 @@ export function within(
   return Math.max(low ?? -Infinity, Math.min(high ?? Infinity, value));
 }
 
-// Poses a little to and fro along freedom k of the chosen branch, from where the body is.
+// Poses to and fro along freedom k of the chosen branch, from the present pose.
 export function swing(solution: Solution, branch: Branch, k: number, pose: Pose, size: number): Pose[] {
   if (isByStrand(branch, k)) {
     const strand = solution.strands?.[k];

@@ -15,7 +15,7 @@ export const causeWords: Readonly<Record<Cause, string>> = {
   fault: 'a step or a command was not finite',
 };
 
-// "page 127.0.0.1:4711" and the like, as the appliance names its clients.
+// The name of a client as the server gives it, "page 127.0.0.1:4711", in words.
 export const nameOf = (by: string): string =>
   by === store.client.value ? 'you' : by === 'loop' ? 'the loop itself' : by;
 

@@ -1,4 +1,4 @@
-// Joint types as the page knows them, one row each: what a mechanism's joint does, in words, units and motion.
+// The table of joint types of mechanisms, one row each: words, units, motion.
 import type { Geometry, JointType, Pose, Vec3 } from '../protocol';
 import { axisAngle, cross, IDENTITY, scale } from './maths';
 
@@ -6,13 +6,13 @@ interface JointKind {
   type: JointType;
   verb: string;
   icon: string;
-  axis: string; // "about" the axis, "along" it
+  axis: string; // preposition of the axis: "about" or "along"
   unit: 'rad' | 'm'; // of its coordinate
   effort: string;
   damping: string;
   stiffness: string;
   range: [number, number]; // of a slider where the joint has no limits
-  sample: number; // a position that shows in a drawing where the joint is
+  sample: number; // a position with which a drawing shows the joint
   motion: (axis: Vec3, q: number) => Pose; // of the link, in the joint's frame
   column: (axis: Vec3, arm: Vec3) => Vec3; // of the Jacobian of a point at `arm` from the joint
   pin: (width: number) => Geometry; // along z
@@ -51,6 +51,6 @@ export const JOINTS: readonly JointKind[] = [
   },
 ];
 
-// A type that has no row here is drawn as a slider at position 0.
+// A type without a row is drawn as a prismatic joint at position 0.
 export const jointKind = (type: JointType): JointKind =>
   JOINTS.find((j) => j.type === type) ?? { ...JOINTS[1]!, type, motion: () => IDENTITY };

@@ -1,5 +1,5 @@
-// The drawing of a link: its geometry, else the mesh that an import named, else a bar; the pin of its joint; and the
-// shapes that it can be given.
+// The drawing of a link: its geometry, else the mesh that an import named, else a bar; its joint's pin; and the
+// geometries that can be chosen.
 
 import type { Geometry, Link, Mechanism, Pose, Primitive, Quat, Vec3 } from '../protocol';
 import { jointKind } from './joints';
@@ -7,9 +7,9 @@ import { IDENTITY, norm, scale, unit } from './maths';
 import { axisOf, fullPose, parentOf } from './mechanisms';
 import { meshFiles } from './meshes';
 
-const BAR = 0.16; // of a bar's width to the mean length of the links
+const BAR = 0.16; // width of a bar, relative to the mean length of the links
 
-// Of what links there are; where all joints stand in one place, of what hangs on them.
+// The mean length of the links; where all joints are at one point, of the bodies on them.
 function meanLength(m: Mechanism): number {
   const lengths = m.links
     .map((l, i) => norm(nextOn(m, i)?.joint.origin?.p ?? scale(l.com ?? [0, 0, 0], 2)))
@@ -23,32 +23,32 @@ function thickness(g: Geometry | undefined): number {
   return g.type === 'box' ? Math.max(...g.size) / 2 : g.radius;
 }
 
-// A body that does not reach its joint hangs on a rod.
-const ROD = 0.12; // of its radius to a bar's width
+// A body that does not reach its joint is drawn with a rod to it.
+const ROD = 0.12; // radius of the rod, relative to a bar's width
 
 function rod(link: Link, width: number): WorldElement[] {
   const g = link.geometry;
   const { p } = fullPose(link.geometry_at);
   const length = norm(p);
   if (!g || !('radius' in g || 'size' in g)) return [];
-  const reach = g.type === 'box' || g.type === 'sphere' ? thickness(g) : Math.hypot(g.radius, g.height); // at most
+  const reach = g.type === 'box' || g.type === 'sphere' ? thickness(g) : Math.hypot(g.radius, g.height); // upper bound
   if (length <= 1.05 * reach) return [];
   return [
     { geometry: { type: 'cylinder', radius: ROD * width, height: length }, pose: { p: scale(p, 0.5), q: alongZ(p) } },
   ];
 }
 
-// The first link that hangs on this one.
+// The first link whose parent is this one.
 const nextOn = (m: Mechanism, i: number): Link | undefined => m.links.find((_, k) => k > i && parentOf(m, k) === i);
 
-// Where the link ends: at the next joint; the last one's centre of mass is taken for its middle.
+// The end of the link: the next joint; of the last link twice its centre of mass.
 function tip(m: Mechanism, i: number): Vec3 {
   const next = nextOn(m, i)?.joint.origin?.p;
   if (next && norm(next) > 1e-9) return next;
   return next ? [0, 0, 0] : scale(m.links[i]!.com ?? [0, 0, 0], 2);
 }
 
-// The turn that brings +z onto d.
+// The rotation that takes +z to d.
 export function alongZ(d: Vec3): Quat {
   const [x, y, z] = unit(d);
   if (z < -0.999999) return [0, 1, 0, 0];
@@ -62,7 +62,7 @@ interface WorldElement {
   pose: Pose;
 }
 
-// From the joint to the next one; none where both stand in one place.
+// A bar from the joint to the next one; none where both are at one point.
 function barOf(m: Mechanism, i: number, width: number): WorldElement | undefined {
   const end = tip(m, i);
   const length = norm(end);
@@ -71,7 +71,7 @@ function barOf(m: Mechanism, i: number, width: number): WorldElement | undefined
     : undefined;
 }
 
-// The file that an import named for the page, where the appliance has it.
+// The mesh file that an import named, where the server has it.
 export const shownMesh = (link: Link): string | undefined =>
   link.mesh && meshFiles.value.has(link.mesh) ? link.mesh : undefined;
 
@@ -80,13 +80,13 @@ export interface LinkShape {
   joint: Geometry;
 } // both in the link's frame
 
-// A slim bar from the joint to the next one where no geometry is said; a short pin about the axis of a
-// joint that turns, a bar along that of one that slides, and what the body hangs on.
+// Without a geometry: a slim bar from the joint to the next one. The pin of a joint is a short cylinder about its axis,
+// or a bar along it for a prismatic joint.
 export function linkShape(m: Mechanism, i: number): LinkShape {
   const link = m.links[i]!;
   const g = link.geometry;
   const round = g && 'radius' in g ? g.radius : Infinity;
-  const width = Math.min(BAR * meanLength(m), round); // no joint is thicker than what it carries
+  const width = Math.min(BAR * meanLength(m), round); // a joint is not drawn thicker than its link
   const parts: WorldElement[] = [];
   const mesh = shownMesh(link);
   if (g) parts.push({ geometry: g, pose: fullPose(link.geometry_at) });
@@ -96,7 +96,7 @@ export function linkShape(m: Mechanism, i: number): LinkShape {
     if (bar) parts.push(bar);
     else if (!m.links.some((l) => l.geometry))
       parts.push({ geometry: { type: 'sphere', radius: 0.6 * width }, pose: IDENTITY });
-    // else a link that only carries the next one's joint: its pin is enough
+    // else the link only connects two joints at one point: the pin is enough
   }
   const pin = jointKind(link.joint.type).pin(width);
   return {
@@ -112,7 +112,7 @@ export function linkShape(m: Mechanism, i: number): LinkShape {
 
 export const PRIMITIVES: readonly Primitive[] = ['box', 'cylinder', 'cone', 'sphere', 'capsule'];
 
-// A primitive as long as the link is, from its joint to its end.
+// A primitive as long as the link, from its joint to its end.
 export function shapeFor(m: Mechanism, i: number, type: Primitive): { geometry: Geometry; geometry_at: Pose } {
   const width = BAR * meanLength(m);
   const { geometry: bar, pose } = barOf(m, i, width) ?? {

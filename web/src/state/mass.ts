@@ -1,4 +1,4 @@
-// Mass of an object, as far as the scene says it.
+// The mass of an object, as stated or from its volume.
 import type { Geometry, SceneObject } from '../protocol';
 
 function volumeOf(g: Geometry): number {
@@ -15,9 +15,9 @@ function volumeOf(g: Geometry): number {
       return Math.PI * g.radius ** 2 * (g.height + (4 / 3) * g.radius);
     case 'nurbs-surface':
     case 'nurbs-curve':
-      return 1e-3; // none: one that moves states its mass
+      return 1e-3; // no volume: a moving one states its mass
     case 'mesh':
-      return 1e-3; // a litre: its triangles may not be here
+      return 1e-3; // a litre: the triangles may not have arrived
     case 'compound':
       return g.parts.reduce((sum, p) => sum + volumeOf(p.geometry), 0);
   }

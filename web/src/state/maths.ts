@@ -51,7 +51,7 @@ export const toLocal = (g: Pose, p: Vec3): Vec3 => rotate(qconj(g.q), sub(p, g.p
 export const compose = (a: Pose, b: Pose): Pose => ({ p: toWorld(a, b.p), q: qmul(a.q, b.q) });
 export const inverse = (a: Pose): Pose => ({ p: rotate(qconj(a.q), scale(a.p, -1)), q: qconj(a.q) });
 
-// R(k, yaw) R(j, pitch) R(i, roll)
+// The rotation Rz(yaw) Ry(pitch) Rx(roll).
 export function fromYawPitchRoll(yaw: number, pitch: number, roll: number): Quat {
   const z = axisAngle([0, 0, 1], yaw);
   const y = axisAngle([0, 1, 0], pitch);

@@ -1,11 +1,10 @@
-// Serial chains: names of links, forward kinematics, damped least squares for a pulled point, and the links of a chain
-// that is being built.
+// Mechanisms: names of links, forward kinematics, inverse kinematics for a pulled point, and drafts of serial chains.
 
 import type { Geometry, Joint, Link, Mechanism, Pose, Tool, ToolState, Vec3 } from '../protocol';
 import { jointKind } from './joints';
 import { compose, IDENTITY, norm, rotate, sub, toWorld, unit } from './maths';
 
-const named = new Map<string, string[]>(); // every frame asks for some: made once
+const named = new Map<string, string[]>(); // cached, since names are needed every frame
 
 export function linkId(mechanism: string, link: number): string {
   let names = named.get(mechanism);
@@ -13,7 +12,7 @@ export function linkId(mechanism: string, link: number): string {
   return (names[link] ??= `${mechanism}.${link}`);
 }
 
-// The body that a tool holds, by the name that pose frames use.
+// The name of the body that a tool holds, as in pose frames.
 export const heldId = (t: Tool | ToolState): string =>
   t.mechanism ? linkId(t.mechanism, t.link ?? 0) : (t.object ?? '');
 
@@ -31,10 +30,10 @@ export function linkOf(mechanisms: readonly Mechanism[], id: string): LinkRef | 
   return mechanism && link ? { mechanism, index, link } : undefined;
 }
 
-// "link 2", or the name that it was given.
+// "link 2", or the link's label.
 export const linkName = (m: Mechanism, index: number): string => m.links[index]?.id || `link ${index}`;
 
-// A scene file may leave parts of a pose out.
+// Completes a pose of which a scene file may leave out parts.
 export const fullPose = (pose: Partial<Pose> | undefined): Pose => ({
   p: pose?.p ?? IDENTITY.p,
   q: pose?.q ?? IDENTITY.q,
@@ -47,7 +46,7 @@ function jointPose(joint: Joint, q: number): Pose {
   return compose(fullPose(joint.origin), jointKind(joint.type).motion(axisOf(joint), q));
 }
 
-// World poses of all links; at the start's positions unless others are given.
+// World poses of all links, at the positions q or the initial ones.
 export function linkPoses(m: Mechanism, q?: readonly number[]): Pose[] {
   const poses: Pose[] = [];
   const base = fullPose(m.base);
@@ -58,7 +57,7 @@ export function linkPoses(m: Mechanism, q?: readonly number[]): Pose[] {
   return poses;
 }
 
-// The link that a link hangs on, -1 the base; and whether it hangs on another, or is it.
+// The parent of link i, -1: the base; and whether a link is a descendant of another, or the same.
 export const parentOf = (m: Mechanism, i: number): number => m.links[i]!.parent ?? i - 1;
 
 function hangsOn(m: Mechanism, link: number, on: number): boolean {
@@ -83,7 +82,7 @@ export interface LinkDraft {
 
 export const firstLink = (): LinkDraft => ({ type: 'revolute', axis: 'z', offset: [0, 0, 0], mass: 1, length: 0.2 });
 
-// The next one begins where the last one ends.
+// The next link begins at the end of the last one.
 export const nextLink = (last: LinkDraft): LinkDraft => ({ ...last, offset: [last.length, 0, 0] });
 
 export function linkFromDraft(s: LinkDraft): Link {
@@ -94,13 +93,13 @@ export function linkFromDraft(s: LinkDraft): Link {
   return { joint, mass: s.mass, geometry, geometry_at: { p: [s.length / 2, 0, 0] } };
 }
 
-// A link without a length is as heavy as a ball of 50 mm.
+// The inertia of a ball of 50 mm diameter, for a link without a length.
 function ballInertia(mass: number): NonNullable<Link['inertia']> {
   const i = 0.4 * mass * 0.025 ** 2;
   return [i, i, i, 0, 0, 0];
 }
 
-// How far it reaches at most.
+// An upper bound of the chain's reach (m).
 export const maxReach = (links: readonly LinkDraft[]): number =>
   links.reduce((sum, l) => sum + norm(l.offset), 0) + (links[links.length - 1]?.length ?? 0);
 
@@ -108,11 +107,11 @@ export const maxReach = (links: readonly LinkDraft[]): number =>
 
 const STEPS = 12;
 const DAMPING = 1e-4;
-const TURN_MAX = 0.3; // rad, of a joint in one step: beyond it the linear model says little
+const TURN_MAX = 0.3; // rad, of a joint in one step: beyond it the linearisation is inaccurate
 const HALVINGS = 4;
 
-// Joint positions that bring a point of a link nearest to a target: damped least squares by the link's Jacobian,
-// each step as long as it brings the point nearer; limits are kept.
+// Joint positions that bring a point of a link nearest to a target, by damped least squares: dq = J^T (J J^T + mu I)^-1
+// e, halved until the point comes nearer; joint limits are kept.
 export function inverseKinematics(
   m: Mechanism,
   index: number,

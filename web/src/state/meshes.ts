@@ -1,14 +1,14 @@
-// Mesh files: which of them the appliance has; their triangles, fetched when the scene first asks for them; uploading.
+// Mesh files: the list of those on the server; triangles, fetched when the scene first needs them; uploading.
 import { signal } from '@preact/signals';
 import type { Geometry, Mesh, MeshAbout } from '../protocol';
 import { call, enc } from './rest';
 
-const known = new Map<string, Mesh | null>(); // null: asked for, or not to be had
+const known = new Map<string, Mesh | null>(); // null: requested, or not available
 
-// Number of meshes that have arrived; drawing code subscribes to it.
+// The number of meshes that have arrived; drawing code subscribes to it.
 export const arrivals = signal(0);
 
-// Names of those in the appliance's folder.
+// The names of the files on the server.
 export const meshFiles = signal<ReadonlySet<string>>(new Set());
 
 export async function refreshMeshes(): Promise<void> {
@@ -37,7 +37,7 @@ export function trianglesOf(file: string): Mesh | null {
   return null;
 }
 
-// A key that changes when triangles of the geometry come.
+// A key that changes when triangles of the geometry arrive.
 export function meshKey(g: Geometry): string {
   if (g.type === 'compound') return g.parts.map((p) => meshKey(p.geometry)).join('');
   return g.type === 'mesh' && trianglesOf(g.file) ? '+' : '';

@@ -1,5 +1,5 @@
-// Free-form curves and surfaces: points, places nearest to a point, and how finely they are drawn. For the picture and
-// for the first value of a constraint; the server computes with the shapes themselves.
+// Free-form curves and surfaces: points, nearest points, and nets for drawing. For the picture and for the first value
+// of a constraint; the solver uses the shapes themselves.
 import type { CurveShape, Geometry, Pose, SurfaceShape, Vec3 } from '../protocol';
 import { along, cross, dot, norm, scale, sub, toWorld, unit } from './maths';
 
@@ -15,7 +15,7 @@ const clamp = (x: number, low: number, high: number): number => Math.max(low, Ma
 
 const MOST_DEGREE = 9;
 
-// The B-spline basis at a parameter (Cox and de Boor): control points `first` .. `first` + degree, their shares.
+// The B-spline basis at a parameter (Cox and de Boor): weights of the control points `first` .. `first` + degree.
 const share = new Float64Array(MOST_DEGREE + 1);
 let first = 0;
 
@@ -37,7 +37,7 @@ function takeBasis(knots: readonly number[], degree: number, count: number, t: n
   }
 }
 
-// Control points [w x, w y, w z, w] in a row, and their sum by the basis that was taken.
+// Control points in homogeneous coordinates [w x, w y, w z, w], and their sum with the present weights.
 type Row = Float64Array;
 
 function sumOf(row: Row, degree: number, out: Float64Array, at = 0): void {
@@ -75,7 +75,7 @@ function pointOn(row: Row, knots: readonly number[], degree: number, t: number):
 
 const netOf = (g: SurfaceShape): Row[] => g.points.map((row, i) => rowOf(row, g.weights?.[i]));
 
-// Control points along u of the curve at a parameter v.
+// The control points along u of the curve at a fixed v.
 function columnAt(g: SurfaceShape, net: readonly Row[], v: number): Row {
   const out = new Float64Array(4 * net.length);
   takeBasis(g.knots[1]!, g.degree[1]!, g.points[0]!.length, v);
@@ -93,11 +93,11 @@ export function surfacePoint(g: SurfaceShape, u: number, v: number): Vec3 {
 
 // ---- parameters at which it is drawn -------------------------------------------------------------------
 
-const SAG = 4e-4; // of the shape's size: how far a chord may be from it, half a pixel where it fills a screen
+const SAG = 4e-4; // chords' distance from the shape, relative to its size: half a pixel where it fills a screen
 const MOST_HALVINGS = 5; // of a cell between isolines
-const CELLS = 8; // between isolines, some
+const CELLS = 8; // number of cells between isolines, approximately
 
-// `at`: parameters in order; `lines`: which of them are isolines.
+// `at`: parameters in order; `lines`: indices of those that are isolines.
 export interface Ruling {
   at: number[];
   lines: number[];
@@ -105,14 +105,15 @@ export interface Ruling {
 
 type Trim = readonly number[] | null | undefined;
 
-// The ends of spans, as far as a trim leaves them.
+// The ends of the knot spans within the trim.
 const spans = (knots: readonly number[], degree: number, count: number, trim: Trim): number[] =>
   knots
     .slice(degree, count + 1)
     .map((k) => (trim ? clamp(k, trim[0]!, trim[1]!) : k))
     .filter((k, i, all) => i === 0 || k > all[i - 1]!);
 
-// Whether a chord is further from one of the curves than is allowed; two places are looked at, for the middle of an S.
+// True where a chord is further from one of the curves than allowed; tested at two parameters, since an S-shaped curve
+// can meet its chord in the middle.
 function sags(rows: readonly Row[], knots: readonly number[], degree: number, allowed: number) {
   return (a: number, b: number): boolean =>
     rows.some((row) => {
@@ -123,12 +124,12 @@ function sags(rows: readonly Row[], knots: readonly number[], degree: number, al
     });
 }
 
-// Each span into equal cells, each cell halved until its chords are close to the shape.
+// Divides each span into equal cells, and halves each cell until its chords are close to the shape.
 function ruling(rows: readonly Row[], knots: readonly number[], degree: number, trim: Trim, allowed: number): Ruling {
   const ends = spans(knots, degree, rows[0]!.length / 4, trim);
   const tooFar = sags(rows, knots, degree, allowed);
   const each = Math.max(1, Math.round(CELLS / (ends.length - 1)));
-  const skip = Math.ceil((ends.length - 1) / (2 * CELLS)); // of many spans not each is ruled
+  const skip = Math.ceil((ends.length - 1) / (2 * CELLS)); // of many spans only some have isolines
   const out: Ruling = { at: [ends[0]!], lines: [0] };
   const reach = (a: number, b: number, left: number): void => {
     if (left > 0 && tooFar(a, b)) {
@@ -150,7 +151,7 @@ function sizeOf(g: SurfaceShape | CurveShape): number {
   return norm(sub(high, low)) || 1;
 }
 
-// A net of points of a surface, rows along v at parameters along u, as fine as its bends ask for.
+// A net of points of a surface: rows along v at parameters along u, refined with the curvature.
 export interface Net {
   points: Vec3[][];
   u: Ruling;
@@ -171,7 +172,7 @@ export function surfaceNet(g: SurfaceShape): Net {
   const [p, q] = [g.degree[0]!, g.degree[1]!];
   const net = netOf(g);
   const allowed = SAG * sizeOf(g);
-  // control polygons bend at least as much as what they carry: their rows stand for all isolines
+  // control polygons bend at least as much as the curves, so they are tested for all isolines
   const u = ruling(transposed(net), ku, p, g.trim?.[0], allowed);
   const v = ruling(net, kv, q, g.trim?.[1], allowed);
   const across = v.at.map((t) => columnAt(g, net, t));
@@ -188,7 +189,7 @@ export function curvePoints(g: CurveShape): Vec3[] {
 const nets = new WeakMap<SurfaceShape, Net>();
 const ways = new WeakMap<CurveShape, Vec3[]>();
 
-// The same, computed once for a shape.
+// The net, computed once for each shape.
 export function netFor(g: SurfaceShape): Net {
   let found = nets.get(g);
   if (!found) nets.set(g, (found = surfaceNet(g)));
@@ -201,7 +202,7 @@ export function wayFor(g: CurveShape): Vec3[] {
   return found;
 }
 
-// Its edges and isolines.
+// The edges and isolines of a surface.
 export function isolines(g: SurfaceShape): Vec3[][] {
   const { points, u, v } = netFor(g);
   return [...u.lines.map((i) => points[i]!), ...v.lines.map((j) => points.map((row) => row[j]!))];
@@ -215,7 +216,7 @@ export interface Foot {
 }
 
 const ROUNDS = 12;
-// From the nearest point of the net by Gauss and Newton's method, with differences.
+// The nearest point of the surface: Gauss-Newton with finite differences, from the nearest point of the net.
 export function footOnSurface(g: SurfaceShape, x: Vec3): Foot {
   const { points, u, v } = netFor(g);
   let best = Infinity;
@@ -261,7 +262,7 @@ export function footOnCurve(g: CurveShape, x: Vec3): Foot {
 
 // ---- shapes as values ---------------------------------------------------------------------------------------
 
-// The box of its control points, which holds the shape.
+// The bounding box of the control points, which contains the shape.
 export function controlBox(g: SurfaceShape | CurveShape): { low: Vec3; high: Vec3 } {
   const all = g.points.flat(2) as number[];
   const reach = (pick: (...x: number[]) => number): Vec3 =>
@@ -269,7 +270,7 @@ export function controlBox(g: SurfaceShape | CurveShape): { low: Vec3; high: Vec
   return { low: reach(Math.min), high: reach(Math.max) };
 }
 
-// The same shape with its control points in the frame of `pose`'s parent.
+// The curve with its control points in the frame in which `pose` is given.
 export function movedCurve(g: Curve, pose: Pose): Curve {
   return { ...g, points: g.points.map((p) => toWorld(pose, p)) };
 }

@@ -1,6 +1,5 @@
-// Poses of all objects and links in one preallocated array, seven numbers each (p, then q as w x y z), in the order of
-// the scene's objects, then of its mechanisms' links. The newest frame of the stream is written into it when it is
-// read.
+// Poses of all objects and links in one preallocated array, seven numbers each (p, then q as w x y z): the scene's
+// objects in order, then the links of its mechanisms. A frame of the stream is copied into it when the table is read.
 
 import type { Pose, PoseGiven, Scene } from '../protocol';
 import { compose, inverse, norm, sub } from './maths';
@@ -29,17 +28,17 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 export class PoseTable {
   private readonly table = new Float32Array(CAP * WIDTH);
-  version = 0; // raised by every change
+  version = 0; // raised at every change
   private slots = new Map<string, number>();
-  private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
+  private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving body
   private moving = 0;
-  movingIds: readonly string[] = []; // of what moves, links too
-  private newest: DataView | null = null; // a frame that nobody has looked at yet
-  private last: Uint8Array | null = null; // poses of the newest frame, null when the table was written otherwise since
-  private readonly shown = new Uint8Array(CAP); // 1: shown elsewhere, frames do not move it
+  movingIds: readonly string[] = []; // of moving objects and links
+  private newest: DataView | null = null; // a frame that was not copied yet
+  private last: Uint8Array | null = null; // poses of the newest frame; null where the table was changed otherwise since
+  private readonly shown = new Uint8Array(CAP); // 1: pose set by show(), not by frames
 
-  // Takes the scene's objects and links over; those that were moving keep where they are, links only
-  // while they are `live`: stopped, they are where the scene says.
+  // Sets the scene's objects and links. Moving objects keep their poses, and so do links while `live`; otherwise links
+  // are at the scene's initial positions.
   layout(scene: Scene, index: string[], live: boolean): void {
     const before = this.values.slice();
     const old = this.slots;
@@ -71,7 +70,7 @@ export class PoseTable {
     this.values.set(pose?.q ?? [1, 0, 0, 0], slot * WIDTH + 3);
   }
 
-  // One pose frame of the stream: every frame tells of everything that moves. False: nothing has moved since the last.
+  // Takes a pose frame of the stream, which contains all moving bodies. False where no pose has changed.
   apply(view: DataView): boolean {
     const now = new Uint8Array(view.buffer, HEADER);
     if (this.last && sameBytes(now, this.last)) return false;
@@ -95,7 +94,7 @@ export class PoseTable {
     for (let k = 0; k < WIDTH; k++) this.table[slot * WIDTH + k] = view.getFloat32(at + 4 + 4 * k, true);
   }
 
-  // Shows it there until the next document: an edit that is under way.
+  // Shows the body at this pose until the next document: for an edit under way.
   show(id: string, pose: Pose): void {
     const slot = this.slot(id);
     if (slot < 0) return;
@@ -104,7 +103,7 @@ export class PoseTable {
     this.version++;
   }
 
-  // Where frames have them again.
+  // Ends show(): the poses are those of frames again.
   unshow(ids: Iterable<string>): void {
     for (const id of ids) {
       const slot = this.slot(id);
@@ -131,7 +130,7 @@ export const poses = new PoseTable();
 
 // ---- in double precision ---------------------------------------------------------------------------------
 
-const SAME = 1e-6; // a pose in single precision is the same as its double (m, and of the quaternion)
+const SAME = 1e-6; // tolerance of single precision (m, and entries of the quaternion)
 
 export function exactPose(id: string): Pose {
   const rough = poses.pose(id);

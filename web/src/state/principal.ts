@@ -1,5 +1,5 @@
-// Principal axes of the resisted directions, apart for translations and rotations: of the two 3 x 3 blocks of P = sum w
-// n n^T. Single vectors of several directions are arbitrary; P is not.
+// Principal axes of the resisted directions, separately for translations and rotations: eigenvectors of the two 3 x 3
+// diagonal blocks of P = sum w n n^T. The single vectors of several directions of equal weight are arbitrary; P is not.
 import type { Resisted, Vec3 } from '../protocol';
 
 export interface Principal {

@@ -1,5 +1,5 @@
-// The last ten seconds for the plots: from the state ten times a second and, while such a plot is shown, kinetic
-// energy, impulses and the device's error from every tick (the stream's samples). Fixed arrays.
+// The last ten seconds for the plots: from the state, ten times a second, and, while such a plot is shown, kinetic
+// energy, impulses and the device's error from every tick (the stream's samples). In fixed arrays.
 
 import { effect, signal } from '@preact/signals';
 import { record } from './runs';
@@ -8,7 +8,7 @@ import { send, whenSamplesCome } from './stream';
 
 export const SPAN_S = 10;
 
-// Numbers over time, the oldest first; the newest push them out.
+// A series of rows over time, oldest first; the newest replaces the oldest.
 export class Series {
   readonly times: Float64Array;
   readonly values: Float64Array[];
@@ -26,7 +26,7 @@ export class Series {
     return this.count ? this.times[this.count - 1]! : -1;
   }
 
-  // The place of a new row at that time; -1 where time stands still.
+  // The index of a new row at that time; -1 where the time has not advanced.
   next(time: number): number {
     if (time < this.last) this.count = 0;
     else if (this.count && time === this.last) return -1;
@@ -43,11 +43,11 @@ export class Series {
 
 export const hand = new Series(256, 4); // force along the normal, along the set (N); errors of constraint, of tool (um)
 export const motion = new Series(1024, 2); // kinetic energy (mJ), the largest impulse of a tick (mN s)
-export const sampled = signal(0); // raised a few times a second while samples come
+export const sampled = signal(0); // raised a few times a second while samples arrive
 
 // ---- ten times a second ----------------------------------------------------------------------------------
 
-// Stop keeps all plots; the next run begins them anew.
+// True while stopped, which keeps all plots; the next run clears them.
 let rests = true;
 
 function receiveState(): void {
@@ -73,7 +73,7 @@ function receiveState(): void {
 
 const BIN_S = 0.01;
 
-// One bin of ten milliseconds keeps its largest impulse and its newest energy.
+// Adds to a bin of BIN_S, which stores its largest impulse and its newest energy.
 function takeMotion(time: number, kinetic: number, impulse: number): void {
   const bin = Math.floor(time / BIN_S + 1e-9) * BIN_S;
   const fresh = motion.next(bin);
@@ -101,7 +101,7 @@ function takeColumns(names: readonly string[]): void {
 const HEAD = 20;
 const TOLD_MS = 200;
 
-// A frame of rows; allocates a view of it and nothing else.
+// Takes a frame of rows; allocates only a view of it.
 function takeSamples(buffer: ArrayBuffer): void {
   if (!columns || buffer.byteLength < HEAD) return;
   const view = new DataView(buffer);
@@ -123,13 +123,13 @@ function takeSamples(buffer: ArrayBuffer): void {
   sampled.value++;
 }
 
-// Another scene has no past.
+// Clears the plots for another scene.
 function forget(): void {
   store.sceneEpoch.value;
   hand.count = motion.count = 0;
 }
 
-// Samples are asked for only while what they are for is on the screen.
+// Subscribes to samples only while a plot that needs them is on the screen.
 export function keepRecording(): void {
   whenSamplesCome(takeColumns, takeSamples);
   effect(receiveState);

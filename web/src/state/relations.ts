@@ -1,4 +1,4 @@
-// Joints between objects, links and the world as the page knows them: words, and what their coordinates are.
+// Joints between objects, links and the world: words, and the meaning of their coordinates.
 import type { Pose, SceneJoint, SceneSpring, Vec3 } from '../protocol';
 import { elementOf } from './constraints';
 import { norm, rotate, sub, toWorld } from './maths';
@@ -42,7 +42,7 @@ export const RELATIONS: Record<JointName, { words: string; coordinates: readonly
   },
 };
 
-// Those that two features make in one step, by the names that people have for them.
+// Joints that can be made from two features, with the names shown to people.
 export const ONE_STEP: readonly (readonly [JointName, string])[] = [
   ['revolute', 'Revolute'],
   ['prismatic', 'Slider'],
@@ -59,7 +59,7 @@ export const EFFORT = {
   rad: { effort: 'N m', stiffness: 'N m/rad', damping: 'N m s/rad' },
 } as const;
 
-// "crank/pin", or the object of a frame.
+// "crank/pin", or the object of an end that is a frame.
 export const endWords = (end: string | { object: string }): string => (typeof end === 'string' ? end : end.object);
 
 export const relationWords = (j: SceneJoint): string =>
@@ -68,7 +68,7 @@ export const relationWords = (j: SceneJoint): string =>
 export const endsOf = (j: SceneJoint): [string, string] =>
   j.type === 'gear' ? j.joints : [endWords(j.a), endWords(j.b)];
 
-// Where an end of a joint is in the world, and its axis.
+// The world point and axis of an end of a joint.
 export function placedEnd(end: Exclude<SceneJoint, { type: 'gear' }>['a']): { p: Vec3; d: Vec3 } | null {
   if (typeof end === 'string') return elementOf(end);
   const g: Pose = poses.pose(end.object);

@@ -1,7 +1,7 @@
-// One function for every REST call, and the token where the server asks for one.
+// The REST calls, with the token where the server asks for one.
 import type { Problem } from '../protocol';
 
-// A request that the server refused, with its reasons in words.
+// An error answered by the server, in words.
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -31,7 +31,7 @@ export function setToken(text: string): void {
   try {
     sessionStorage.setItem('guideway.token', text);
   } catch {
-    // a browser without storage asks again after a reload
+    // where storage is refused, the token is asked for again after a reload
   }
 }
 
@@ -66,29 +66,29 @@ async function send(method: string, path: string, body?: unknown, key?: string):
   return reply;
 }
 
-// Requests that change the scene go out in order, one at a time: a browser sends over several connections, and
-// Undo must take back the last edit. Reading requests, and HALT, do not wait.
+// Requests that change the scene are sent in order, one at a time: a browser uses several connections, and Undo must
+// take back the last edit. Requests that only read, and HALT, do not wait.
 let queue: Promise<unknown> = Promise.resolve();
 let waiting = 0;
 
 const isQuestion = (path: string, body: unknown): boolean =>
   path.includes('dryRun') || (path === '/assemble' && !(body as { commit?: boolean }).commit);
 
-const ECHO_MS = 500; // its echo is here by then
-let changing = 0; // requests that are queued or under way
+const ECHO_MS = 500; // the echo has arrived by then
+let changing = 0; // requests waiting or under way
 let changed = -ECHO_MS; // when the last one ended
-let own = 0; // the newest revision that one made
+let own = 0; // the newest revision made by this page
 
 const revisionOf = (reply: Response): number => Number(reply.headers.get('ETag')?.replace(/"/g, ''));
 
-// Whether a change that comes over the stream may be this page's own.
+// True where a change that arrives by the stream may be this page's own.
 export const mayBeOurs = (revision: number): boolean =>
   changing > 0 || revision === own || performance.now() < changed + ECHO_MS;
 
 const isQueued = (method: string, path: string, body: unknown): boolean =>
   method !== 'GET' && path !== '/simulation/halt' && !isQuestion(path, body);
 
-// What takes longer than a request has its place among them as well: `work` sends by `direct`, and others wait.
+// Runs `work`, which may send several requests by `direct`, in its turn among them; later requests wait.
 export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   waiting++;
   changing++;
@@ -105,31 +105,31 @@ export function inTurn<T>(work: () => Promise<T>): Promise<T> {
   return turn;
 }
 
-// A request waits for the one whose turn it is.
+// True where a request waits for the one under way.
 export const isAwaited = (): boolean => waiting > 0;
 
 function request(method: string, path: string, body?: unknown, key?: string): Promise<Response> {
   return isQueued(method, path, body) ? inTurn(() => send(method, path, body)) : send(method, path, body, key);
 }
 
-// For `work` in its turn.
+// Sends at once: for `work` in its turn.
 export async function direct<T>(method: string, path: string, body: unknown): Promise<T> {
   return (await (await send(method, path, body)).json()) as T;
 }
 
-// `key`: of what may be asked for twice, a halt.
+// `key`: the Idempotency-Key of a halt.
 export async function call<T>(method: string, path: string, body?: unknown, key?: string): Promise<T> {
   const reply = await request(method, path, body, key);
   return (reply.status === 204 ? undefined : await reply.json()) as T;
 }
 
-// Where what a POST made is.
+// Returns the Location of what a POST made.
 export const callForPlace = async (path: string, body: unknown): Promise<string> =>
   (await request('POST', path, body)).headers.get('Location') ?? '';
 
 export const file = async (path: string): Promise<Blob> => (await request('GET', path)).blob();
 
-// Gives the person a file.
+// Offers a file to the person for download.
 export function save(blob: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
@@ -138,11 +138,11 @@ export function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-// The revision that an edit made.
+// Returns the revision that an edit made.
 export const callForRevision = async (method: string, path: string, body: unknown): Promise<number> =>
   revisionOf(await request(method, path, body));
 
-// A part of the document with the revision that it is of.
+// Returns a part of the document and its revision.
 export async function callWithRevision<T>(
   path: string,
   method = 'GET',

@@ -1,11 +1,11 @@
-// Runs with different controls for comparison: the distance from device to tool over the time of the simulation. The
-// present run is recorded; kept ones stay until they are dropped.
+// Runs with different controls for comparison: the distance from device to tool over simulation time. The present run
+// is recorded; kept runs stay until they are dropped.
 import { effect, signal } from '@preact/signals';
 import type { Control } from '../protocol';
 import { controlWords, impedanceTool } from './control';
 import * as store from './store';
 
-const CAP = 4096; // of one run; beyond, every second sample goes
+const CAP = 4096; // samples of a run; beyond, every second one is dropped
 const KEPT = 8;
 
 export interface Run {
@@ -45,7 +45,7 @@ function thin(run: Run): void {
   spacing = Math.max(2 * spacing, run.times[1]! - run.times[0]! || 0);
 }
 
-// One sample of the run under way; time that went back begins another.
+// Adds a sample to the present run; a time that went back begins a new run.
 export function record(time: number, error: number): void {
   const { now } = compare.peek();
   const tool = impedanceTool();
@@ -61,7 +61,7 @@ export function record(time: number, error: number): void {
   run.errors[run.count++] = error * 1e3;
 }
 
-// Switched under way: the run is both; before it went on, it is the new one alone.
+// The control was changed during the run: the label names both, or only the new one where the run had just begun.
 function relabel(run: Run, control: Control): void {
   run.control = control;
   if (run.times[run.count - 1]! < 0.02) run.label = '';
@@ -98,7 +98,7 @@ export const dropRun = (run: Run): void => {
   compare.value = { ...compare.peek(), runs: compare.peek().runs.filter((r) => r !== run) };
 };
 
-// A comparison is of one scene.
+// Drops all runs when another scene is opened.
 export function forgetRunsOfOtherScenes(): void {
   let epoch = store.sceneEpoch.peek();
   effect(() => {

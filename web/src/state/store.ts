@@ -1,4 +1,4 @@
-// The store: the newest state from the server, and the person's selection. Panels and the view read it and subscribe.
+// The store: the newest state from the server, and the person's selection. Panels and the view subscribe to it.
 import { computed, signal } from '@preact/signals';
 import type {
   Constraint,
@@ -34,7 +34,7 @@ export type Connection = 'connecting' | 'open' | 'lost' | 'token';
 export const connection = signal<Connection>('connecting');
 export const retryIn = signal(0); // seconds until the next try
 export const version = signal('');
-export const client = signal(''); // this page's name at the appliance
+export const client = signal(''); // this page's name at the server
 export const scene = signal<Scene>({ format: '', name: '', objects: [] });
 export const solutions = signal<ReadonlyMap<string, Solution>>(new Map());
 export const revision = signal(0);
@@ -42,10 +42,10 @@ export const canUndo = signal(false);
 export const canRedo = signal(false);
 export const saved = signal(true); // the document is as it was saved or opened last
 export const simulation = signal<Simulation | null>(null);
-export const figures = signal<Simulation | null>(null); // the same, a few times a second: for numbers that are read
+export const figures = signal<Simulation | null>(null); // the same a few times a second, for numbers to read
 export const events = signal<readonly LogEvent[]>([]);
 export const scenes = signal<readonly SceneEntry[]>([]);
-export const sceneEpoch = signal(0); // raised when another scene is opened: the view frames it
+export const sceneEpoch = signal(0); // raised when another scene is opened: the view then frames it
 
 export const objects = computed<readonly SceneObject[]>(() => scene.value.objects);
 export const constraints = computed<readonly Constraint[]>(() => scene.value.constraints ?? []);
@@ -59,41 +59,41 @@ export const materials = computed<readonly Material[]>(() => scene.value.materia
 export const contactSettings = computed<ContactSettings>(() => scene.value.contact ?? {});
 export const contacts = computed<readonly ContactPoint[]>(() => simulation.value?.contacts ?? []);
 
-// What the picture shows of the state, in one string: equal while there is nothing new to draw.
+// The state that the picture shows, as a string that changes only when there is something new to draw.
 export const drawnState = computed(() => {
   const now = simulation.value;
   return now ? JSON.stringify([now.state, now.halted, now.tools, now.bodies, now.contacts, now.hits]) : '';
 });
 
 export const tasks = computed<readonly Task[]>(() => scene.value.tasks ?? []);
-export const taskProgress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // of each task, as last heard
+export const taskProgress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // the newest of each task
 
 export const runState = computed(() => simulation.value?.state ?? 'stopped');
 export const halted = computed(() => simulation.value?.halted ?? false);
-export const halting = signal(false); // asked for, and not answered yet
+export const halting = signal(false); // requested, and not answered
 export const running = computed(() => runState.value === 'running' && !halted.value);
 
 export function objectOf(id: string): SceneObject | undefined {
   return scene.peek().objects.find((o) => o.id === id);
 }
 
-// A link by the name that pose frames use, "arm.1"; a mechanism by its id.
+// The link with a name as in pose frames, "arm.1"; the mechanism with an id.
 export const linkRef = (id: string): LinkRef | undefined => linkOf(mechanisms.value, id);
 export const mechanismOf = (id: string): Mechanism | undefined => mechanisms.value.find((m) => m.id === id);
 
-// Off until armed once something fails: where the scene says so, and where the device is no simulated one.
+// True where the tool's device is latched: as stated in the scene, else where it is not simulated.
 export function latched(tool: number): boolean {
   const device = scene.value.devices?.find((d) => d.id === tools.value[tool]?.device);
   return !!device && (device.safety ?? (device.driver.startsWith('sim') ? 'lenient' : 'latched')) === 'latched';
 }
 
-// Who operates the devices that are latched, where it is somebody else; '' where a hand may take them.
+// The client that operates latched devices, unless it is this page; '' where a drag may take the lease.
 export const otherOperator = computed(() => {
   const by = figures.value?.operator?.by ?? '';
   return by === client.value ? '' : by;
 });
 
-// This page operates them.
+// True where this page operates them.
 export const operating = computed(() => !!client.value && simulation.value?.operator?.by === client.value);
 
 // The scripted operator of a tool, in words; '' where there is none.
@@ -110,22 +110,22 @@ export function scriptOf(tool: number): string {
   return type === 'none' ? '' : type === 'wrench' ? 'scripted wrench' : 'scripted hand';
 }
 
-// Of an object or a link.
+// The index of the tool that holds the object or link.
 export const toolIndex = (held: string): number => tools.value.findIndex((t) => heldId(t) === held);
 
 export function toolState(held: string): ToolState | undefined {
   return simulation.value?.tools.find((t) => heldId(t) === held);
 }
 
-// Pulled by somebody's pointer, as the appliance tells it; of links that no tool holds it does not.
+// True where a client drags the body; not reported for links without a tool.
 export const isDragged = (id: string): boolean =>
   !!(toolState(id) ?? simulation.value?.bodies?.find((b) => b.object === id))?.dragging;
 
-// A person's force on what is held, or on a free object.
+// The force of a person on a held body or a free object.
 export const handForce = (id: string): Vec3 | undefined =>
   (toolState(id) ?? simulation.value?.bodies?.find((b) => b.object === id))?.operator.force;
 
-// Tools whose device is pushed back by force: their control can be chosen.
+// True for impedance devices, whose control can be chosen.
 export const impedanceDevice = (id: string): boolean =>
   driverClass(devices.value.find((d) => d.id === id)?.driver ?? '') === 'impedance';
 
@@ -147,25 +147,25 @@ export function featureOf(ref: string): Feature | undefined {
 // ---- what the person is doing -------------------------------------------------------------------
 
 export const picked = signal<readonly string[]>([]); // up to two features, in the order picked
-export const selectedObject = signal(''); // or a mechanism, or a link as "arm.1"
-export const tracked = signal(''); // the object or link that the camera goes along with
+export const selectedObject = signal(''); // the id of an object, a mechanism, or a link, "arm.1"
+export const tracked = signal(''); // the object or link that the camera tracks
 export const selectedConstraint = signal('');
 export const selectedTask = signal('');
 export const clickedPoint = signal<{ id: string; at: Vec3 } | null>(null); // on a link that was clicked, in its frame
-export const hovered = signal<readonly string[]>([]); // features under the cursor, the best first
+export const hovered = signal<readonly string[]>([]); // features under the cursor, best first
 export const hoverIndex = signal(0); // Tab steps through them
 export const hoverObject = signal('');
-export const highlighted = signal<readonly string[]>([]); // what a redundant constraint follows from, while shown
-export const hoverBranch = signal(-1); // a branch of the shown object that is pointed at
+export const highlighted = signal<readonly string[]>([]); // relations highlighted in the view
+export const hoverBranch = signal(-1); // the branch of the shown object that is pointed at
 export const culprits = signal<readonly string[]>([]); // constraints in a conflict
 export const selectedFreedom = signal(0); // the selected freedom of the selected object
-export const hoverFreedom = signal(-1); // the freedom of the shown object that is pointed at: a ghost swings along it
+export const hoverFreedom = signal(-1); // the freedom of the shown object that is pointed at: a ghost moves along it
 
 export const shaping = signal(''); // the object whose control point is being dragged
 
 export const hoverRef = computed(() => hovered.value[hoverIndex.value] ?? '');
 
-// The object whose freedoms are shown: the selected one, one that is picked or constrained, else the held one.
+// The object whose freedoms are shown: the selected one, else one that is picked or constrained, else the held one.
 export const shownObject = computed(() => {
   const s = selectedObject.value;
   if (s && solutions.value.has(s)) return s;
@@ -174,14 +174,14 @@ export const shownObject = computed(() => {
   return tools.value[0] ? heldId(tools.value[0]) : '';
 });
 
-// The body that the camera could track: the selected object or link where it moves, else the held one.
+// The body that the camera could track: the selected object or link if it moves, else the held one.
 export const trackable = computed(() => {
   const s = selectedObject.value;
   if (linkRef(s) || (objectOf(s) && !objectOf(s)?.fixed)) return s;
   return tools.value[0] ? heldId(tools.value[0]) : '';
 });
 
-// How an object stands: in conflict while constraints of it clash, else as its solution says.
+// The state of an object: in conflict while its constraints are, else as its solution says.
 export function stateOf(id: string): SolutionState | undefined {
   const clash = culprits.value.some((c) => {
     const k = constraints.value.find((x) => x.id === c);
@@ -190,25 +190,24 @@ export function stateOf(id: string): SolutionState | undefined {
   return clash ? 'conflict' : summaries.value.get(id)?.state;
 }
 
-// Whether the freedoms that an object's own constraints leave are those that it has: joints, and what it is joined to,
-// may take more of them away.
+// True where an object has all the freedoms that its own constraints leave; joints and joined bodies may remove some.
 export const movesOnItsOwn = (s: Solution): boolean => !s.system || s.dof <= s.system.freedoms;
 
-// Joint positions now; those of the start while stopped.
+// The present joint positions; the initial ones while stopped.
 export const positionsOf = (m: Mechanism): number[] =>
   (runState.peek() !== 'stopped' && simulation.peek()?.mechanisms?.find((x) => x.id === m.id)?.positions) ||
   m.links.map((l) => l.joint.position ?? 0);
 
-// Whether a force moves it while the simulation runs: a hand may drag it.
+// True where a force moves the body while the simulation runs, so that it can be dragged.
 export const movesByForce = (id: string): boolean =>
   toolIndex(id) >= 0 || !!objectOf(id)?.free || !!linkRef(id) || !!solutions.value.get(id)?.system?.freedoms;
 
-// There are objects, and no force moves any of them.
+// True where there are objects and no force moves any of them.
 export const nothingMoves = (): boolean =>
   objects.value.length > 0 && !mechanisms.value.length && !objects.value.some(({ id }) => movesByForce(id));
 
-// The part of the solutions that lists show. It stays the same while bodies move, though their poses and parameters
-// come anew several times a second: who reads this alone is not drawn again.
+// The part of the solutions that lists show. It stays the same object while bodies move, although poses and parameters
+// arrive several times a second, so that lists are not drawn again.
 export type SolutionSummary = Pick<
   Solution,
   'object' | 'state' | 'dof' | 'follows' | 'cluster' | 'cluster_dof' | 'redundant'
@@ -225,7 +224,7 @@ export const summaries = computed<ReadonlyMap<string, SolutionSummary>>(() => {
       state: s.state,
       dof: s.system?.freedoms ?? s.dof,
       follows: s.follows,
-      ...(s.system?.freedoms ? {} : { cluster: s.cluster, cluster_dof: s.cluster_dof }), // of those that move as one
+      ...(s.system?.freedoms ? {} : { cluster: s.cluster, cluster_dof: s.cluster_dof }), // not of systems
       redundant: s.redundant,
     },
   ]);
@@ -235,7 +234,7 @@ export const summaries = computed<ReadonlyMap<string, SolutionSummary>>(() => {
   return told;
 });
 
-// The constraints that a redundant one follows from; undefined where it is not redundant.
+// The constraints from which a redundant one follows; undefined where it is not redundant.
 export function redundancyOf(id: string): { because: string[]; rule: string } | undefined {
   for (const s of summaries.value.values()) {
     const found = s.redundant?.find((r) => r.id === id);
@@ -261,7 +260,7 @@ export interface Notice {
   text: string;
   fixes: { label: string; run: () => void }[];
   passing?: boolean;
-} // passing: goes by itself
+} // passing: disappears after a while
 export const notice = signal<Notice | null>(null);
 
 export function announce(text: string): void {
@@ -278,7 +277,7 @@ export function inform(text: string): void {
   announce(text);
 }
 
-// Storage may be refused; the page then forgets.
+// Storage may be refused; settings are then lost with the page.
 export function remember(key: string, value: string): void {
   try {
     localStorage.setItem(`guideway.${key}`, value);
@@ -315,7 +314,7 @@ export function selectObject(id: string): void {
   clickedPoint.value = null;
 }
 
-// A link, by a click on it: the place is where it would be held.
+// Selects a clicked link, and the point at which it would be held.
 export function selectLink(id: string, at: Vec3): void {
   selectObject(id);
   clickedPoint.value = { id, at };
@@ -343,7 +342,7 @@ export function clearSelection(): void {
   culprits.value = [];
 }
 
-export const drivers = signal<readonly Driver[]>([]); // what devices there may be
+export const drivers = signal<readonly Driver[]>([]); // the available drivers
 
-// Figures of the devices, as their drivers state them (not part of the scene).
+// Properties of the devices, as their drivers state them; not part of the scene.
 export const deviceDetails = signal<ReadonlyMap<string, DeviceInfo>>(new Map());

@@ -1,4 +1,4 @@
-// The stream: keeps the store and the pose table in step with the server, and connects again by itself.
+// The stream: keeps the store and the pose table up to date with the server, and reconnects by itself.
 import { batch, effect } from '@preact/signals';
 import type {
   ClientMessage,
@@ -38,7 +38,7 @@ export function whenPosesCome(run: () => void): void {
   onPoses = run;
 }
 
-// Somebody else wrote into the table.
+// To be called after other code has written into the pose table.
 export const posesChanged = (): void => onPoses();
 
 export function whenSamplesCome(columns: typeof onColumns, rows: typeof onSamples): void {
@@ -52,7 +52,7 @@ export function send(message: ClientMessage): boolean {
   return true;
 }
 
-let lostAt = 0; // when the connection was; 0: not lost
+let lostAt = 0; // time at which the connection was lost; 0: it is open
 
 // ---- documents ----------------------------------------------------------------------------------
 
@@ -81,10 +81,10 @@ function dropStale(ofOthers: boolean): void {
   if (!store.tasks.value.some((t) => t.id === store.selectedTask.value)) store.selectedTask.value = '';
   store.culprits.value = store.culprits.value.filter((id) => joints.has(id));
   const listed = new Set([...joints, ...[...store.joints.value, ...store.springs.value].map((r) => r.id)]);
-  store.highlighted.value = store.highlighted.value.filter((id) => listed.has(id)); // its line went without a leave
+  store.highlighted.value = store.highlighted.value.filter((id) => listed.has(id)); // a removed line gets no leave
 }
 
-// The ways that were walked stay until they are walked anew.
+// Keeps the strands of a solution until new ones arrive.
 function keepPaths(now: Solution): Solution {
   const was = store.solutions.peek().get(now.object);
   return was?.strands && was.branch === now.branch && was.dof === now.dof ? { ...now, strands: was.strands } : now;
@@ -93,7 +93,8 @@ function keepPaths(now: Solution): Solution {
 const isRenamed = (was: Scene, now: Scene): boolean =>
   JSON.stringify({ ...was, name: '' }) === JSON.stringify({ ...now, name: '' });
 
-// Another name, or nothing in it that was there before: not an edit of the same. A new name alone is one.
+// True where the document is another scene, not an edit of the same: another name and other contents, or no object in
+// common. A rename alone is an edit.
 function isAnother(was: Scene, now: Scene): boolean {
   const ids = (s: Scene): string[] => [...s.objects, ...(s.mechanisms ?? [])].map((x) => x.id);
   const before = new Set(ids(was));
@@ -118,7 +119,7 @@ function receiveDocument(document: SceneDocument): void {
     if (another) {
       store.sceneEpoch.value++;
       store.tracked.value = '';
-      if (store.notice.peek()?.tone === 'error') store.notice.value = null; // it was about the scene before
+      if (store.notice.peek()?.tone === 'error') store.notice.value = null; // it was about the former scene
       store.taskProgress.value = new Map();
       store.plotShown.value = store.tools.value.length ? 'force' : 'energy';
       if (ofOthers) store.inform(`Somebody else opened \u201c${store.scene.value.name}\u201d.`);
@@ -131,7 +132,7 @@ function receiveDocument(document: SceneDocument): void {
 const FIGURES_MS = 250;
 let figuresAt = 0;
 
-// Figures change too fast to be read, and every change of text is laid out and painted again.
+// Updates the figures a few times a second: faster changes cannot be read, and each causes a layout.
 function receiveState(now: Simulation): void {
   const shown = store.figures.peek();
   if (now.task) store.taskProgress.value = new Map(store.taskProgress.peek()).set(now.task.id, now.task.progress);
@@ -152,9 +153,9 @@ function receiveEvent(event: LogEvent): void {
 
 export const HAND = 'hand'; // id of the messages of a drag
 
-// A hand that is refused says so many times a second.
+// A refused drag causes many errors a second.
 function receiveError(told: string, id?: string): void {
-  if (id === HAND) currentView()?.cancel(); // the drag; its spring goes with it
+  if (id === HAND) currentView()?.cancel(); // cancels the drag, and with it the drawn spring
   const detail = told.replace(/\btool (\d+)$/, (number, i: string) => {
     const tool = store.tools.peek()[Number(i)];
     return tool ? heldId(tool) : number;
@@ -178,7 +179,7 @@ function receiveMessage(message: ServerMessage): void {
   else if (message.op === 'error') receiveError(message.detail, message.id);
 }
 
-let lostWith = { name: '', revision: 0 }; // the document then
+let lostWith = { name: '', revision: 0 }; // the document when the connection was lost
 
 function opened(): void {
   tries = 0;
@@ -190,7 +191,7 @@ function opened(): void {
   void refreshAfterLoss().then(() => away && announceMissed(away, heard));
 }
 
-// Words for the document of a restarted server: the same, edited since, or another one.
+// The document of a restarted server in words: unchanged, edited since, or another one.
 function broughtBack(): string {
   const { name } = store.scene.peek();
   const later = store.revision.peek() - lostWith.revision;
@@ -199,7 +200,7 @@ function broughtBack(): string {
   return `brought \u201c${name}\u201d back${later ? `, ${later} edited states later` : ' as it was'}.`;
 }
 
-// Tells of events missed while disconnected. An appliance without the earlier events was restarted.
+// Reports events missed while disconnected. Where earlier events are missing, the server was restarted.
 function announceMissed(away: number, heard: readonly LogEvent[]): void {
   const now = store.events.peek();
   const same = (a: LogEvent, b: LogEvent): boolean => a.seq === b.seq && a.tick === b.tick && a.message === b.message;
@@ -213,7 +214,7 @@ function announceMissed(away: number, heard: readonly LogEvent[]): void {
   store.inform(`The appliance answers again after ${away.toFixed(away < 10 ? 1 : 0)} s. ${what}`);
 }
 
-// Events missed while away, and the gallery.
+// Fetches events and lists after a connection.
 async function refreshAfterLoss(): Promise<void> {
   try {
     const list = await call<LogEvent[]>('GET', '/events');
@@ -223,17 +224,17 @@ async function refreshAfterLoss(): Promise<void> {
     await refreshMeshes();
     void refreshTasks();
   } catch {
-    // the stream tells when the server is away
+    // the stream reports that the server is away
   }
 }
 
-// How far each task came: the stream tells of the one that runs, this of all.
+// Fetches the progress of all tasks; the stream reports only the one that runs.
 async function refreshTasks(): Promise<void> {
   if (!store.tasks.peek().length) return;
   try {
     const list = await call<TaskRead[]>('GET', '/tasks');
     const known = store.taskProgress.peek();
-    // the server knows of the last one that ran; what was heard of the others stays
+    // the server knows the last task that ran; the known progress of others is kept
     store.taskProgress.value = new Map(
       list.flatMap((t): [string, TaskProgress][] => {
         const now = t.progress?.state === 'idle' ? (known.get(t.id) ?? t.progress) : t.progress;
@@ -241,7 +242,7 @@ async function refreshTasks(): Promise<void> {
       }),
     );
   } catch {
-    // the stream tells when the server is away
+    // the stream reports that the server is away
   }
 }
 
@@ -282,7 +283,7 @@ async function lost(): Promise<void> {
   else waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);
 }
 
-// A server with a token sends nothing before it has received it.
+// A server with a token sends nothing before it receives one.
 async function askIfSilent(here: WebSocket): Promise<void> {
   if (socket !== here || store.connection.value === 'open' || !(await tokenWanted())) return;
   here.onclose = null;
@@ -309,12 +310,12 @@ function waitThenConnect(seconds: number): void {
   setTimeout(connect, seconds * 1000);
 }
 
-// ---- solutions: the server sends them with every edit; a body that moves is asked for now and then ----
+// ---- solutions: sent with every edit, and requested at intervals for moving bodies -----------------------
 
 const REFRESH_MS = 400;
 const STRANDS = 14;
 
-// Freedoms that do not separate, or follow a free form, can be drawn only by their ways, which the server walks.
+// True where freedoms do not separate or follow a free form: they are drawn as strands, which the server computes.
 function needsPaths(object: string): boolean {
   const solution = store.solutions.peek().get(object);
   const branch = solution?.branches.find((b) => b.id === solution.branch);
@@ -327,11 +328,11 @@ async function refreshSolution(object: string): Promise<void> {
   try {
     const query = needsPaths(object) ? `?strands=${STRANDS}` : '';
     const { value, revision } = await callWithRevision<Solution>(`/solutions/${enc(object)}${query}`);
-    // an answer of another revision does not fit the rest: the stream brings what does
+    // an answer of another revision does not fit the store; the stream will bring a newer one
     if (revision !== store.revision.peek() || JSON.stringify(value) === JSON.stringify(known)) return;
     store.solutions.value = new Map(store.solutions.peek()).set(object, value);
   } catch {
-    // it may be gone by now
+    // the object may have been deleted
   }
 }
 
@@ -361,7 +362,7 @@ function keyOf(id: string): string {
   return JSON.stringify([store.objectOf(id)?.geometry, stated]);
 }
 
-// Makes sure that the features of an object are in the store, or on their way.
+// Fetches the features of an object, unless they are in the store or requested.
 export async function needFeatures(id: string): Promise<void> {
   if (!id || !store.objectOf(id)) return;
   const key = keyOf(id);
@@ -396,7 +397,7 @@ function forget(id: string): void {
   store.features.value = left;
 }
 
-// Figures of the devices' drivers: not in the scene, asked for when devices change.
+// Fetches the devices' properties, which are not in the scene, when the devices change.
 export function keepDevices(): void {
   let known = '';
   effect(() => {

@@ -1,5 +1,5 @@
-// Contacts of pairs that slide or roll: the frame of their common tangents and normal, the motions that the contact
-// itself allows, whatever else holds the two, and those motions in words.
+// Contacts of pairs that slide or roll: the frame of the common tangents and normal, the motions that the contact
+// itself allows (whatever other constraints the bodies have), and these motions in words.
 import { computed } from '@preact/signals';
 import type { Constraint, ConstraintType, ContactPoint, Vec3 } from '../protocol';
 import { elementOf, kindOf } from './constraints';
@@ -8,17 +8,18 @@ import type { Basis } from './freedoms';
 import { along, cross, dot, norm, perpendicular, sub, unit } from './maths';
 import { constraints, contacts, selectedConstraint } from './store';
 
-// Curves have a common tangent, others a tangent plane. A cylinder touches a plane or a parallel one along a line.
+// Kinds of contacts: curves have a common tangent, others a tangent plane. A cylinder touches a plane or a parallel
+// cylinder along a line.
 export type Touch = 'point' | 'curves' | 'line' | 'parallel';
 
-// Along or about the first tangent (0), the second (1), the normal (2).
+// A motion along or about the first tangent (0), the second (1), the normal (2).
 export interface ContactMotion {
   turns: boolean;
   axis: 0 | 1 | 2;
 }
 
 export interface PlacedContact {
-  constraint: string; // '' where bodies touch that no constraint keeps in touch
+  constraint: string; // '' for bodies in contact without a constraint
   touch: Touch;
   point: Vec3;
   frame: Basis; // e1 along the curves or the line, e3 the normal
@@ -43,7 +44,7 @@ function motionsOf(type: ConstraintType, touch: Touch): ContactMotion[] {
 
 type Words = Partial<Record<ConstraintType, Partial<Record<number, string>>>>;
 
-// By how many freedoms there are: five or three of surfaces, three or fewer of curves.
+// By the number of freedoms: five or three of surfaces, three or fewer of curves.
 const IN_A_POINT: Words = {
   sliding: {
     5: 'slides on the surface (2), turns freely (3)',
@@ -56,7 +57,7 @@ const IN_A_POINT: Words = {
   'pure-rolling': { 2: 'rolls on the surface (2)', 1: 'rolls along the curve (1)' },
 };
 
-// Of a cylinder on a plane, and of two cylinders.
+// For a cylinder on a plane, and for two cylinders.
 const IN_A_LINE: Words = {
   sliding: {
     4: 'slides in the plane (2), turns about its normal (1), rolls (1)',
@@ -70,7 +71,7 @@ export function touchingWords(type: ConstraintType, freedoms: number, mayBeLine:
   return (mayBeLine && IN_A_LINE[type]?.[freedoms]) || IN_A_POINT[type]?.[freedoms];
 }
 
-// What the contact of the selected constraint allows, in words; '' where the two do not touch now.
+// The motions that the selected constraint's contact allows, in words; '' where the two are not in contact.
 export const contactWords = computed(() => {
   const c = constraints.value.find((k) => k.id === selectedConstraint.value);
   const at = c && placedContacts.value.find((x) => x.constraint === c.id);
@@ -80,7 +81,7 @@ export const contactWords = computed(() => {
 // ---- where they touch ----------------------------------------------------------------------------------
 
 const isWire = (e: WorldElement): boolean => e.kind === 'curve' || e.kind === 'rim';
-const PARALLEL = 1e-4; // poses come in single precision
+const PARALLEL = 1e-4; // tolerance for poses in single precision
 
 function touchOf(a: WorldElement, b: WorldElement): Touch {
   if (isWire(a) && isWire(b)) return 'curves';
@@ -92,7 +93,7 @@ function touchOf(a: WorldElement, b: WorldElement): Touch {
 const tangentAt = (wire: WorldElement, x: Vec3): Vec3 =>
   wire.foot ? wire.foot(x).d : unit(cross(wire.d, sub(x, wire.p)));
 
-// The first tangent is the curves' or the line's, else any across the normal.
+// The first tangent is that of the curves or the line, else any one perpendicular to the normal.
 function frameOf(n: Vec3, first: Vec3 | null): Basis {
   const rough: Vec3 = first ?? (Math.abs(n[0]) < 0.8 ? [1, 0, 0] : [0, 1, 0]);
   const across = along(rough, n, -dot(rough, n));
@@ -114,7 +115,7 @@ function placedOf(c: ContactPoint, k: Constraint | undefined): PlacedContact {
   };
 }
 
-// The contacts in their order, anew with each state.
+// The contacts in the order of the state.
 export const placedContacts = computed<readonly PlacedContact[]>(() =>
   contacts.value.map((c) => {
     const k = c.constraint && constraints.value.find((x) => x.id === c.constraint);

@@ -1,4 +1,4 @@
-// The view of the scene as the rest of the page knows it, once it is there: view/viewport.ts implements it.
+// The interface of the view for the rest of the page; view/viewport.ts implements it.
 import type { Vec3 } from '../protocol';
 
 export type ViewName = 'top' | 'bottom' | 'front' | 'back' | 'left' | 'right' | 'home';
@@ -11,14 +11,14 @@ interface Direction {
 
 export interface Viewer {
   look(from: ViewName): void;
-  frame(): void; // the selection, or all
-  cycle(by: number): boolean; // among the features under the cursor
-  cancel(): boolean; // a drag under way
-  axes(): { right: Direction; up: Direction }; // of the screen, in the world
+  frame(): void; // frames the selection, or all
+  cycle(by: number): boolean; // steps among the features under the cursor
+  cancel(): boolean; // cancels a drag
+  axes(): { right: Direction; up: Direction }; // directions of the screen in world coordinates
   sceneSize(): number; // m
-  partSize(): number; // of the middle one of the bodies, along its longest side (m)
-  freePlace(size: number): Vec3; // beside everything, on the ground
-  reveal(id: string): void; // all of the scene is framed where the picture lacks that
+  partSize(): number; // m, longest side of the median body
+  freePlace(size: number): Vec3; // a free place beside everything, on the ground
+  reveal(id: string): void; // frames the whole scene where the body is out of the picture
 }
 
 let view: Viewer | null = null;
@@ -29,10 +29,10 @@ export function setView(v: Viewer | null): void {
 
 export const currentView = (): Viewer | null => view;
 
-// The size of the scene (m), as it was when it was last edited.
+// The size of the scene (m) after the last edit.
 export const sceneSize = (): number => view?.sceneSize() ?? 0.4;
 
-// A new part is as large as those that are there, a round number, and stands on the ground at a round place.
+// The size and place of a new part: as large as the others, rounded, on the ground at rounded coordinates.
 export function placeForNew(): { size: number; at: Vec3 } {
   const size = roundLength(view?.partSize() ?? 0.05);
   return { size, at: view?.freePlace(size) ?? [0, 0, size / 2] };

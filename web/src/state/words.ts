@@ -1,4 +1,4 @@
-// Numbers and states as people read them: millimetres, degrees, newtons.
+// Numbers and states in words: millimetres, degrees, newtons.
 import type { Geometry, Parameter, Translation, Vec3 } from '../protocol';
 
 export const MM = 1000;
@@ -10,7 +10,7 @@ export function fixed(value: number, digits: number): string {
   return plain === '-0' || plain === '' ? '0' : plain.replace('-', '\u2212');
 }
 
-// The same with an ordinary minus, for fields that are typed into.
+// The same with an ASCII minus, for input fields.
 export const editable = (value: number, digits: number): string => fixed(value, digits).replace('\u2212', '-');
 
 export const mm = (m: number): string => `${fixed(m * MM, Math.abs(m) < 1e-3 ? 3 : 2)} mm`;
@@ -82,7 +82,7 @@ export function freedomName(parameter: Parameter, translation: Translation): str
   return names[name] ?? name;
 }
 
-// How a length or an angle is shown: its unit, and how many of them 1 m or 1 rad is.
+// Display units of lengths and angles, and the factor from m or rad.
 export const DISPLAY = {
   m: { unit: 'mm', scale: MM },
   rad: { unit: '\u00b0', scale: DEG },

@@ -1,4 +1,4 @@
-// The meshes of the scene's objects and links, kept in step with the document and the pose table.
+// The meshes of the scene's objects and links, updated from the document and the pose table.
 import { Group, type Material, Mesh, type MeshLambertMaterial, type Object3D } from 'three';
 import type { Geometry, Scene } from '../protocol';
 import { linkShape } from '../state/linkshape';
@@ -15,7 +15,7 @@ export interface Body {
   slot: number;
   node: Object3D;
   meshes: Mesh[];
-  pins: Mesh[]; // of a link: its joint, in a colour of its own
+  pins: Mesh[]; // of a link: the pin of its joint, in its own colour
   geometry: Geometry;
   key: string;
   moving: boolean;
@@ -24,7 +24,7 @@ export interface Body {
   look: Look;
 }
 
-// A body to draw: an object, or a link with the pin of its joint.
+// A body to draw: an object, or a link and the pin of its joint.
 interface Thing {
   id: string;
   geometry: Geometry;
@@ -34,7 +34,7 @@ interface Thing {
 
 export type Look = 'fixed' | 'mobile' | 'fixed-selected' | 'mobile-selected' | 'mobile-hover' | 'conflict';
 
-// One mesh, or one for every part of a compound.
+// One mesh, or one for each part of a compound.
 export function buildNode(geometry: Geometry, material: Material, into: Mesh[]): Object3D {
   if (geometry.type !== 'compound') {
     const mesh = new Mesh(geometryOf(geometry), material);
@@ -49,7 +49,7 @@ export function buildNode(geometry: Geometry, material: Material, into: Mesh[]):
     child.position.set(...pose.p);
     child.quaternion.set(x, y, z, w);
     child.updateMatrix();
-    child.matrixAutoUpdate = false; // it goes with the whole
+    child.matrixAutoUpdate = false; // moves with the compound
     group.add(child);
   }
   return group;
@@ -66,12 +66,12 @@ function things(scene: Scene): Thing[] {
 }
 
 export class Bodies {
-  readonly root = new Group(); // what the cursor meets
-  readonly drawn = new Instances(); // what is on the stage
+  readonly root = new Group(); // for picking
+  readonly drawn = new Instances(); // for drawing
   readonly list: Body[] = [];
   private readonly byId = new Map<string, Body>();
   private readonly skins: Record<Look, MeshLambertMaterial>;
-  private laid = true; // false: shapes or looks changed since the batches were laid out
+  private laid = true; // false: shapes or materials changed since the batches were made
 
   constructor(palette: Palette) {
     const c = (name: Parameters<Palette['colour']>[0]) => palette.colour(name);
@@ -159,7 +159,7 @@ export class Bodies {
     for (const pin of body.pins) pin.material = this.skins.fixed;
   }
 
-  // Poses from the table into the meshes; allocates nothing.
+  // Copies poses from the table to the meshes; allocates nothing.
   place(all: boolean): void {
     const v = poses.values;
     for (let i = 0; i < this.list.length; i++) {
@@ -175,7 +175,7 @@ export class Bodies {
     }
   }
 
-  // Before a frame is drawn.
+  // To be called before a frame is drawn.
   lay(): void {
     if (this.laid) return;
     this.laid = true;

@@ -1,5 +1,4 @@
-// Surfaces of one-sided distances, hatched where they push back: a plane beside a plane, a tube about a line, a ball
-// about a point.
+// Surfaces of one-sided distances, hatched: a plane beside a plane, a tube about a line, a sphere about a point.
 import {
   type BufferGeometry,
   CylinderGeometry,
@@ -26,7 +25,7 @@ const VERTEX = `
   varying vec2 vUv;
   void main() { vUv = uv; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`;
 
-// Stripes across the screen. A patch (fades 1) fades towards its rim, a tube (2) towards its ends.
+// Stripes in screen space. A patch (fades 1) fades towards its rim, a tube (2) towards its ends.
 const FRAGMENT = `
   uniform vec3 colour; uniform float fades; varying vec2 vUv;
   void main() {
@@ -37,8 +36,8 @@ const FRAGMENT = `
     #include <colorspace_fragment>
   }`;
 
-// A patch wider than what it holds off goes along with that: `beside` in its own frame, from which
-// the foot of the perpendicular is taken.
+// A patch that is wider than the other body moves with that body: `beside` has a point in the body's frame, and the
+// patch is drawn at the foot of its perpendicular.
 interface Wall {
   mesh: Mesh;
   owner: Body;
@@ -75,7 +74,7 @@ export class BoundSurfaces {
     });
   }
 
-  // The walls in force, and `trial`, which is tried.
+  // Shows the walls that are enabled, and `trial`, which is being tried.
   show(list: readonly Constraint[], trial: Constraint | null): void {
     const walls = [...list.filter((c) => c.enabled !== false && c.id !== trial?.id), ...(trial ? [trial] : [])].filter(
       (c) => isOneSided(c) && c.type === 'distance',
@@ -90,7 +89,7 @@ export class BoundSurfaces {
     for (const [c, a, b] of pairs) if (a && b) this.add(c, a, b);
   }
 
-  // A plane owns the wall, else a line; of two alike the second.
+  // The wall belongs to a plane, else to a line; of two equal kinds to the second.
   private add(c: Constraint, a: Feature, b: Feature): void {
     const own = b.plane || (!a.plane && (b.line || a.point)) ? b : a;
     const owner = this.bodies.get(store.splitRef(own.id)[0]);
@@ -110,7 +109,8 @@ export class BoundSurfaces {
     else this.put(owner, new SphereGeometry(value, 48, 24), this.whole, own.point!, [0, 0, 1]);
   }
 
-  // The plane at that distance, over the face that it belongs to, or as much of it as the other needs.
+  // A plane at the distance, as large as the face to which it belongs, or, for a small body, as large as the body
+  // needs.
   private beside(owner: Body, own: Feature, value: number, other: Feature): void {
     const { points } = outline(owner, own);
     const n = unit(own.plane!.normal);
@@ -147,7 +147,7 @@ export class BoundSurfaces {
     this.list.push({ mesh, owner });
   }
 
-  // Every frame: where their bodies are; allocates nothing.
+  // Every frame: moves the walls with their bodies; allocates nothing.
   place(): void {
     for (let i = 0; i < this.list.length; i++) {
       const { mesh, owner, beside } = this.list[i]!;

@@ -1,5 +1,5 @@
-// The contact of the constraint that is selected or pointed at: the common tangent plane or tangent of the two, in the
-// colour of contacts, and what the contact allows, as freedoms are drawn. Of one size on the screen.
+// The contact of the constraint that is selected or pointed at: the common tangent plane or tangent, in the colour of
+// contacts, and the motions that the contact allows, drawn as freedoms. Of constant size on the screen.
 import {
   BufferGeometry,
   type Camera,
@@ -20,9 +20,9 @@ import type { PlacedContact } from '../state/touching';
 import { Gizmos } from './gizmos';
 import type { Palette } from './palette';
 
-const SIZE = 0.09; // of half an arrow, to the camera's distance
-const PLANE = 1.5; // width of what is drawn of the tangent plane, in half arrows
-const LINE = 2.9; // length of what is drawn of a tangent: it stands out of its arrow
+const SIZE = 0.09; // half length of an arrow, relative to the camera's distance
+const PLANE = 1.5; // width of the tangent plane's drawing, in half arrows
+const LINE = 2.9; // length of the tangent's drawing, in half arrows: longer than its arrow
 
 const e1 = new Vector3();
 const e2 = new Vector3();
@@ -38,14 +38,14 @@ export class ContactMotions {
 
   constructor(palette: Palette) {
     this.marks = new Gizmos(palette.colour('motion'), palette.colour('motion'));
-    this.marks.live = false; // the motions of a pair, which no slider moves
+    this.marks.live = false; // motions of a pair, which cannot be dragged
     this.root = this.marks.root;
     const colour = palette.colour('hover');
     const glass = { transparent: true, depthTest: false, depthWrite: false };
     const sheet = new MeshBasicMaterial({ ...glass, opacity: 0.16, side: DoubleSide });
     const edge = new LineBasicMaterial({ ...glass, opacity: 0.9 });
     const ink = new MeshBasicMaterial({ ...glass, opacity: 0.9 });
-    sheet.color = edge.color = ink.color = colour; // one with the palette's: it changes with the theme
+    sheet.color = edge.color = ink.color = colour; // shared with the palette, whose colour changes with the theme
     const h = PLANE / 2;
     const corners = new Float32BufferAttribute([-h, -h, 0, h, -h, 0, h, h, 0, -h, h, 0], 3);
     const border = new LineLoop(new BufferGeometry().setAttribute('position', corners), edge);
@@ -55,7 +55,7 @@ export class ContactMotions {
     this.root.visible = false;
   }
 
-  // With each state.
+  // Called with each state.
   show(what: PlacedContact | undefined): void {
     this.root.visible = !!what;
     if (!what) return;
@@ -74,7 +74,7 @@ export class ContactMotions {
     this.root.add(tangent);
   }
 
-  // Every frame; allocates nothing.
+  // Called every frame; allocates nothing.
   place(camera: Camera): void {
     if (this.root.visible) this.root.scale.setScalar(SIZE * this.root.position.distanceTo(camera.position));
   }

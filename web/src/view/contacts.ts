@@ -1,5 +1,5 @@
-// Contacts over the scene: contact point, normal, common tangent plane or tangent, and force; a dot while it lasts, a
-// burst where bodies collided, a crossed square where it is jammed. A burst stays for a moment to be seen.
+// Contacts over the scene: contact point, normal, common tangent plane or tangent, and force. A lasting contact is a
+// dot, a collision a burst that stays for a moment, a jammed contact a crossed square.
 import { Vector3 } from 'three';
 import type { ContactPoint, Vec3 } from '../protocol';
 import * as store from '../state/store';
@@ -8,7 +8,7 @@ import { newtons } from '../state/words';
 import type { Overlay } from './overlay';
 
 const FLASH_MS = 450;
-const calm = matchMedia('(prefers-reduced-motion: reduce)'); // a burst then stands as it is
+const calm = matchMedia('(prefers-reduced-motion: reduce)'); // bursts are then not animated
 const NORMAL_PX = 16;
 const TANGENT_PX = 13;
 const MOST = 64;
@@ -27,9 +27,9 @@ interface Flash {
 
 export class ContactMarks {
   private readonly flashes: Flash[] = [];
-  private last = -1; // tick of the newest collision that was taken
+  private last = -1; // tick of the newest collision that was shown
 
-  // Anything to draw now?
+  // True where there is anything to draw.
   busy(now: number): boolean {
     while (this.flashes.length && this.flashes[0]!.until < now) this.flashes.shift();
     return this.flashes.length > 0 || store.contacts.value.length > 0;
@@ -39,7 +39,7 @@ export class ContactMarks {
     return this.flashes.length > 0;
   }
 
-  // New collisions with the state.
+  // Adds the new collisions of a state.
   take(now: number): void {
     const hits = store.simulation.peek()?.hits ?? [];
     const newest = hits.length ? hits[hits.length - 1]!.tick : -1;
@@ -50,7 +50,7 @@ export class ContactMarks {
     this.last = newest;
   }
 
-  // One for each pair: its newest.
+  // One burst for each pair: the newest.
   private flash(f: Flash): void {
     const same = this.flashes.findIndex((x) => x.who === f.who);
     if (same >= 0) this.flashes.splice(same, 1);
@@ -60,7 +60,7 @@ export class ContactMarks {
   draw(o: Overlay, now: number): void {
     const contacts = store.contacts.value;
     const placed = placedContacts.value;
-    const alone = contacts.length <= 6; // more numbers would hide what they are about
+    const alone = contacts.length <= 6; // with more contacts the numbers would hide the scene
     for (let i = 0; i < contacts.length && i < MOST; i++) this.contact(o, contacts[i]!, placed[i]!, alone);
     for (let i = 0; i < this.flashes.length; i++) this.burst(o, this.flashes[i]!, now);
   }
@@ -75,13 +75,13 @@ export class ContactMarks {
     if (jammed) o.crossed(from.x, from.y, 5.5, colour);
     else o.dot(from.x, from.y, 3.5, colour, true);
     const size = Math.hypot(c.force[0], c.force[1], c.force[2]);
-    // the force is shown on the body that moves: on b where a is fixed
+    // the force is drawn on the moving body: on b where a is fixed
     const sign = store.objectOf(c.a)?.fixed ? -1 : 1;
     for (let k = 0; k < 3; k++) felt[k] = sign * c.force[k]!;
     if (size > 0.02) o.forceAt(c.point, felt, size, numbered ? newtons(size) : '', o.colour('reaction'), 1.6);
   }
 
-  // A short stroke of one length on the screen.
+  // A short line of constant length on the screen.
   private normal(o: Overlay, c: ContactPoint, colour: string): void {
     to.fromArray(c.normal).multiplyScalar(o.pixel(c.point) * NORMAL_PX);
     to.x += c.point[0];
@@ -90,7 +90,7 @@ export class ContactMarks {
     if (o.toScreen(to)) o.segment(from.x, from.y, to.x, to.y, colour, 1.4);
   }
 
-  // Two strokes of one length in the plane that both surfaces touch; one along the tangent of curves.
+  // Two lines of constant length in the common tangent plane; one along the tangent of curves.
   private tangents(o: Overlay, { touch, point, frame }: PlacedContact, colour: string): void {
     const size = o.pixel(point) * TANGENT_PX;
     this.stroke(o, point, along.fromArray(frame.e1).multiplyScalar(size), colour);

@@ -1,5 +1,5 @@
-// The control mesh of the selected free-form object over the scene: its points, joined along both directions. The
-// cursor finds the points (`pointAt`).
+// The control mesh of the selected free-form object over the scene: its control points, connected along both
+// directions. `pointAt` picks a point.
 import { Vector3 } from 'three';
 import { type ControlPoint, chosenPoint, pointOf, sameControl, shownMesh } from '../edits/shapes';
 import type { Vec3 } from '../protocol';
@@ -53,7 +53,7 @@ export class ControlMesh {
     });
   }
 
-  // The control point within reach of the cursor, the nearest; where it is in the world goes to `at`.
+  // The control point nearest to the cursor within reach; writes its world position to `at`.
   pointAt(o: Overlay, x: number, y: number, at: Vector3): ControlPoint | null {
     const shown = shownMesh();
     let found: ControlPoint | null = null;

@@ -1,6 +1,6 @@
-// Moving an object by the pointer. While the simulation runs, whatever moves is pulled by a spring from the grabbed
-// point to the cursor: what is held or free, links, members of systems. Else an object moves along its freedoms only,
-// with what it is joined to, a link by the joints that carry it.
+// Moving a body by the pointer. While the simulation runs, a moving body is pulled by a spring from the grabbed point
+// to the cursor: a held or free object, a link, a member of a system. Otherwise an object moves along its freedoms
+// only, together with the bodies joined to it, and a link by the joints that carry it.
 
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';
@@ -20,13 +20,13 @@ import type { Hit, Picker } from './picking';
 
 const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 
-const TAKEN_MS = 250; // an appliance that refuses a drag has said so by then
+const TAKEN_MS = 250; // ms; a refused drag has been reported by then
 
-// reach: a link, its joints follow; joined: a member of a system, or a link that relations name, all of it follows;
-// shape: a control point
+// pull: by a spring; slide: along the object's freedoms; reach: a link, by its mechanism's joints; joined: a member of
+// a system, or a link that relations name, with all joined bodies; shape: a control point.
 export type DragKind = 'pull' | 'slide' | 'reach' | 'joined' | 'shape' | '';
 
-// Somebody else operates the device that holds it.
+// The client that operates the latched device of the object, unless it is this page; '' otherwise.
 export const operatedByOther = (object: string): string =>
   store.latched(store.toolIndex(object)) ? store.otherOperator.value : '';
 
@@ -61,8 +61,8 @@ export class Drag {
   private joints: number[] = [];
   private stale = false;
   private turn = false;
-  private only = -1; // the one freedom whose mark was grabbed
-  private point: PointDrag | undefined; // under the pointer, of a shape
+  private only = -1; // the freedom whose gizmo was grabbed; -1: none
+  private point: PointDrag | undefined; // the dragged control point
   private joined: JoinedDrag | undefined;
   private depthY = 0;
   private begun = 0; // ms
@@ -94,7 +94,7 @@ export class Drag {
     this.joined = kind === 'joined' ? new JoinedDrag(this.object, toArray(hit.local)) : undefined;
   }
 
-  // From an arrow or a ring: along that freedom alone.
+  // Begins a drag of an arrow or a ring: along that freedom only.
   beginMark(object: string, freedom: number, at: Vector3, y: number): void {
     this.kind = 'slide';
     this.object = object;
@@ -108,7 +108,7 @@ export class Drag {
     store.selectedFreedom.value = freedom;
   }
 
-  // From a control point of a free-form shape.
+  // Begins a drag of a control point of a free-form shape.
   beginPoint(object: string, point: ControlPoint, at: Vector3, y: number): void {
     this.kind = 'shape';
     this.object = object;
@@ -123,7 +123,8 @@ export class Drag {
     this.plane.setFromNormalAndCoplanarPoint(this.camera.getWorldDirection(new Vector3()), through);
   }
 
-  // The cursor's place on the plane of the screen through the grab point; with Shift along the view.
+  // Moves the target to the cursor in the plane parallel to the screen through the grabbed point; with Shift along the
+  // view direction.
   move(x: number, y: number, shift: boolean, alt: boolean): void {
     if (!this.active) return;
     if (shift) this.along(y);
@@ -143,7 +144,7 @@ export class Drag {
     this.facePlane(this.target);
   }
 
-  // Once per frame: at most one message for each, and the spring as it is now.
+  // Once per frame: sends at most one message of each kind, and draws the spring.
   frame(): void {
     if (!this.active) return;
     if (this.kind !== 'shape') this.place();
@@ -157,13 +158,13 @@ export class Drag {
     else this.slide();
   }
 
-  // Taken over when it is let go: one step for undo.
+  // Commits the positions at the release: one step for undo.
   private takeReach(): void {
     const link = store.linkRef(this.object);
     if (link) void setPositions(link.mechanism, this.joints);
   }
 
-  // The joints from the base to the grabbed link bring the grabbed point to the cursor.
+  // Moves the joints from the base to the grabbed link so that the grabbed point comes to the cursor.
   private reach(): void {
     const link = store.linkRef(this.object);
     if (!link) return;
@@ -178,7 +179,7 @@ export class Drag {
     this.grabbed.applyQuaternion({ x, y, z, w } as never).add(new Vector3(...g.p));
   }
 
-  // Not before the appliance has taken the drag, where that is told soon: one that is refused draws none.
+  // Draws the spring once the server has accepted the drag, or after TAKEN_MS: a refused drag shows none.
   private drawSpring(): void {
     const taken = store.isDragged(this.object) || performance.now() > this.begun + TAKEN_MS;
     if (!taken) return;
@@ -207,8 +208,8 @@ export class Drag {
     }
   }
 
-  // Along the strand of a freedom that was grabbed and has one, else to the pose that the server finds nearest to
-  // the one whose grabbed point is at the cursor: it passes poles and seams and stops at edges.
+  // Moves along the strand of the grabbed freedom if it has one, else to the pose that the server finds nearest to the
+  // one whose grabbed point is at the cursor, which passes poles and seams and stops at edges.
   private near(solution: Solution): void {
     const here = poses.pose(this.object);
     const strand = this.only >= 0 ? solution.strands?.[this.only] : undefined;
@@ -219,7 +220,7 @@ export class Drag {
     void moveNear(this.object, wanted);
   }
 
-  // Lets go; the spring ends with it.
+  // Releases the body, which ends the spring.
   end(): void {
     if (this.kind === 'pull') release(graspOf(this.object));
     else if (this.kind === 'slide' && this.stale) this.slide();

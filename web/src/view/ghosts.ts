@@ -1,5 +1,5 @@
-// Where an object would go: one translucent copy for every branch of a preview, and a wire outline of
-// the device where it is not with the tool.
+// Ghosts of objects: a translucent copy for every branch of a preview, and a wire outline of the device where it is not
+// at the tool.
 import { Group, type Mesh, type MeshLambertMaterial, Quaternion, Vector3 } from 'three';
 import type { Branch, Geometry, Pose } from '../protocol';
 import { compose, IDENTITY, inverse } from '../state/maths';
@@ -17,7 +17,7 @@ export class Ghosts {
   readonly labels: Label[] = [];
   private readonly chosen: MeshLambertMaterial;
   private readonly other: MeshLambertMaterial;
-  private readonly through: MeshLambertMaterial; // the chosen one where it is hidden
+  private readonly through: MeshLambertMaterial; // of the chosen branch where it is hidden
   private readonly wire: MeshLambertMaterial;
   private readonly device = new Group();
   private readonly branches = new Group();
@@ -33,7 +33,7 @@ export class Ghosts {
     this.chosen = skin({ ...ink, opacity: 0.62, edgeWidth: 2, edgeAlpha: 1 });
     this.other = skin({ ...ink, opacity: 0.22, edgeWidth: 1.4, edgeAlpha: 0.6 });
     this.through = skin({ ...ink, opacity: 0.42, edgeWidth: 2, edgeAlpha: 0.8 });
-    this.other.depthTest = this.through.depthTest = false; // seen through what they would stand in
+    this.other.depthTest = this.through.depthTest = false; // drawn through the bodies that hide them
     this.wire = skin({ colour: palette.colour('label'), edge: palette.colour('label'), opacity: 0.02, edgeAlpha: 0.8 });
     this.root.add(this.branches, this.device, this.parts);
   }
@@ -65,7 +65,7 @@ export class Ghosts {
     });
   }
 
-  // Several bodies at once, where an assembly has them.
+  // Several bodies at the poses of an assembly.
   showParts(placed: readonly { id: string; pose: Pose }[]): void {
     const known = placed.filter(({ id }) => this.bodies.get(id));
     const of = known.map(({ id }) => this.bodies.get(id)!.key).join();
@@ -81,7 +81,7 @@ export class Ghosts {
     });
   }
 
-  // The device's pose is of the tool's frame; the outline is of the object it holds.
+  // The device's pose is that of the tool's frame; the outline is of the held object.
   showDevice(): void {
     const tool = tools.peek()[0];
     const state = tool && toolState(heldId(tool));

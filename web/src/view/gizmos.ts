@@ -1,5 +1,5 @@
-// Gizmos of freedoms: an arrow for a translation, a ring for a rotation, at the point of the locus or of a contact and
-// of one size on the screen. The cursor finds those of freedoms (`freedomAt`), and the one under it is lit.
+// Gizmos of freedoms: an arrow for a translation, a ring for a rotation, at the locus's point or at a contact, of
+// constant size on the screen. `freedomAt` picks one, and the one under the cursor is highlighted.
 import {
   type BufferGeometry,
   type Color,
@@ -22,23 +22,23 @@ const X = new Vector3(1, 0, 0);
 const Y = new Vector3(0, 1, 0);
 const Z = new Vector3(0, 0, 1);
 const AXES = [X, Y, Z] as const;
-const MIDDLE = 0.18; // of the arrows' half length
-const ARC = 1.72 * Math.PI; // of a ring: most of a turn
+const MIDDLE = 0.18; // radius around the centre, relative to the arrows' half length
+const ARC = 1.72 * Math.PI; // angle of a ring
 
-const unseen = new MeshBasicMaterial({ visible: false }); // what the cursor meets, wider than what is drawn
+const unseen = new MeshBasicMaterial({ visible: false }); // for picking: wider than the drawing
 
 interface Mark {
   freedom: number;
   group: Group;
   material: MeshBasicMaterial;
-  tangent: 0 | 1 | 2; // a round locus: turned along its first or second tangent every frame
+  tangent: 0 | 1 | 2; // of a round locus: updated to its first or second tangent every frame
   base: Quaternion;
-  withBody: boolean; // a direction of the body: turned with it
+  withBody: boolean; // a direction fixed in the body
 }
 
 export class Gizmos {
   readonly root = new Group();
-  live = true; // of the object itself, not of a ghost: they can be pulled
+  live = true; // true: of the object itself, and can be dragged; false: of a ghost or a contact
   private list: Mark[] = [];
   private lit = -1;
   private readonly centre = new Vector3();
@@ -57,7 +57,7 @@ export class Gizmos {
     this.list = [];
   }
 
-  // ---- what there is to mark --------------------------------------------------------------------
+  // ---- making gizmos ----------------------------------------------------------------------------
 
   show(branch: Branch, strands: readonly Strand[] | undefined, size: number): void {
     this.clear();
@@ -66,7 +66,7 @@ export class Gizmos {
     this.light(this.lit);
   }
 
-  // Motions along and about the axes of the root's own frame.
+  // Shows motions along and about the axes of the root's frame.
   showAlongAxes(motions: readonly { turns: boolean; axis: 0 | 1 | 2 }[]): void {
     this.clear();
     motions.forEach(({ turns, axis }, i) => {
@@ -74,7 +74,7 @@ export class Gizmos {
     });
   }
 
-  // Freedoms that do not separate: what each does first, where the body is.
+  // Freedoms that do not separate: the initial motion of each at the present pose.
   private local(strands: readonly Strand[], size: number): void {
     strands.forEach((strand, i) => {
       const motion = firstMotion(strand, size);
@@ -88,7 +88,7 @@ export class Gizmos {
     const b = basisOf(t);
     const { kind, axis, axis_body: inner } = branch.rotation;
     const round = t.kind === 'circle' || t.kind === 'ellipse';
-    const radius = round ? 0.42 : 0.6; // not to be taken for the locus
+    const radius = round ? 0.42 : 0.6; // smaller than a locus that is a circle
     if (axis && (kind === 'axis' || kind === 'angle')) this.add(0, this.ring(radius), Z, V(axis));
     if (inner && kind === 'angle') this.add(1, this.ring(0.45), Z, V(inner)).withBody = true;
     if (kind === 'free') [Z, Y, X].forEach((d, i) => this.add(i, this.ring(0.6), Z, d));
@@ -96,7 +96,7 @@ export class Gizmos {
     else this.slides(t, b, branch.rotation.dof);
   }
 
-  // The tangents of a surface's or a curve's coordinate curves, where the body is.
+  // The tangents of the coordinate curves of a surface or a curve at the present point.
   private alongFreeForm(strands: readonly Strand[], first: number, size: number): void {
     strands.forEach((strand, i) => {
       const motion = firstMotion(strand, size);
@@ -146,7 +146,7 @@ export class Gizmos {
     return new MeshBasicMaterial({ color: this.colour, transparent: true, opacity: 0.95, depthTest: false });
   }
 
-  // Two heads on one shaft of unit half length, along y.
+  // An arrow with two heads, of unit half length, along y.
   private arrow(): { drawn: Object3D[]; wide: BufferGeometry } {
     const material = this.paint();
     const heads = [1, -1].map((s) => {
@@ -158,7 +158,7 @@ export class Gizmos {
     return { drawn: [new Mesh(shaftShape, material), ...heads], wide: wideShaft };
   }
 
-  // Most of a turn with a head, about z.
+  // A ring of most of a turn with a head, about z.
   private ring(radius: number): { drawn: Object3D[]; wide: BufferGeometry } {
     const material = this.paint();
     const head = new Mesh(headShape, material);
@@ -170,7 +170,8 @@ export class Gizmos {
 
   // ---- the cursor -----------------------------------------------------------------------------------
 
-  // The freedom whose mark the ray meets, and where; -1 where it meets none. Where they all cross, the body is meant.
+  // The freedom whose gizmo the ray meets, and where; -1: none. Near the centre, where all gizmos cross, the body is
+  // meant.
   freedomAt(ray: Raycaster, at: Vector3): number {
     if (!this.live || !this.root.parent?.visible) return -1;
     if (ray.ray.distanceToPoint(this.root.position) < MIDDLE * this.root.scale.x) return -1;
@@ -185,7 +186,7 @@ export class Gizmos {
     for (const mark of this.list) mark.material.color.copy(mark.freedom === freedom ? this.bright : this.colour);
   }
 
-  // After another theme was chosen.
+  // To be called after a change of the theme.
   recolour(): void {
     this.light(this.lit);
   }

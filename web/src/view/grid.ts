@@ -1,15 +1,15 @@
-// The ground, level with the lowest body, below the scene: a ruled square that fades towards its rim, the world's x
-// and y axes told apart.
+// The ground below the scene, level with the lowest body: a square grid that fades towards its rim, with the world's x
+// and y axes in their own colours.
 import { BufferGeometry, Float32BufferAttribute, LineBasicMaterial, LineSegments, type Vector3 } from 'three';
 import type { Palette } from './palette';
 
-const CELLS = 20; // on each side of its middle
-const NEAR = 5; // cells: a scene so near to the world's origin has the grid around that
+const CELLS = 20; // on each side of the centre
+const NEAR = 5; // cells: for a scene this near to the world's origin the grid is centred there
 
 export class Grid {
   readonly lines: LineSegments;
   cell = 0;
-  private across = 0; // its middle, in cells from the world's origin
+  private across = 0; // centre, in cells from the world's origin
   private along = 0;
   private readonly material = new LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false });
 
@@ -18,7 +18,7 @@ export class Grid {
     this.lines.renderOrder = -1;
   }
 
-  // A cell of 1, 2 or 5 times a power of ten that suits a scene of this size; `floor` is its height.
+  // Sets cells of 1, 2 or 5 times a power of ten for a scene of this size; `floor` is the height.
   fit(size: number, middle: Vector3, floor: number): void {
     const raw = size / 7;
     const power = 10 ** Math.floor(Math.log10(raw));
@@ -29,7 +29,7 @@ export class Grid {
     if (cell !== this.cell || across !== this.across || along !== this.along) this.build(cell, across, along);
   }
 
-  // The grid goes where it is looked at, once that is halfway to its rim.
+  // Moves the grid with the view's centre once that is halfway to the rim.
   reach(middle: Vector3): void {
     const { x, y } = this.lines.position;
     if (Math.hypot(middle.x - x, middle.y - y) < (CELLS / 2) * this.cell) return;

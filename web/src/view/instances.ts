@@ -1,5 +1,5 @@
-// Instanced drawing: one draw call for all meshes of one shape and one look. The meshes themselves are not in the
-// stage: they are for picking, and carry the place of a body.
+// Instanced drawing: one draw call for all meshes of one shape and one material. The meshes themselves are not drawn:
+// they are used for picking and have the bodies' poses.
 import { DynamicDrawUsage, Group, InstancedMesh, type Material, type Mesh } from 'three';
 
 interface Batch {
@@ -11,7 +11,7 @@ export class Instances {
   readonly root = new Group();
   private readonly known = new Map<string, Batch>();
 
-  // Lays all meshes out anew, after shapes or looks changed; their matrices are put in after.
+  // Builds the batches, after shapes or materials changed; matrices are set afterwards.
   lay(meshes: Iterable<Mesh>): void {
     const shares = new Map<string, Mesh[]>();
     for (const mesh of meshes) {
@@ -31,7 +31,7 @@ export class Instances {
     const room = 2 ** Math.ceil(Math.log2(share.length));
     const drawn = new InstancedMesh(share[0]!.geometry, share[0]!.material, room);
     drawn.instanceMatrix.setUsage(DynamicDrawUsage);
-    drawn.frustumCulled = false; // they are all over the scene
+    drawn.frustumCulled = false; // the instances are spread over the whole scene
     this.root.add(drawn);
     const made = { drawn, room };
     this.known.set(key, made);
@@ -53,7 +53,7 @@ export class Instances {
     this.known.delete(key);
   }
 
-  // The place of one mesh, where it changed; allocates nothing.
+  // Sets the matrix of one mesh after a change; allocates nothing.
   put(mesh: Mesh): void {
     const drawn = mesh.userData.drawn as InstancedMesh | undefined;
     if (!drawn) return;

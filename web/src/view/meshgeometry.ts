@@ -1,4 +1,5 @@
-// Meshes of mesh files: smooth where the surface bends a little, an edge drawn where it bends sharply or ends.
+// Geometries of mesh files: smooth normals where the surface bends a little, a drawn edge where it bends sharply or
+// ends.
 import { BufferGeometry, Float32BufferAttribute } from 'three';
 import type { Mesh } from '../protocol';
 import { trianglesOf } from '../state/meshes';
@@ -8,7 +9,7 @@ const MOST_SMOOTH = 1 << 17; // triangles; larger meshes are drawn flat
 
 const known = new WeakMap<Mesh, BufferGeometry>();
 
-// Nothing until its triangles have come.
+// Empty until the triangles have arrived.
 export function meshGeometryOf(file: string): BufferGeometry {
   const mesh = trianglesOf(file);
   if (!mesh) return new BufferGeometry();
@@ -17,7 +18,7 @@ export function meshGeometryOf(file: string): BufferGeometry {
   return found;
 }
 
-// Normals of all triangles, as long as twice their area.
+// Normals of all triangles, with lengths of twice their areas.
 function normalsOf({ vertices: v, triangles: t }: Mesh): Float32Array {
   const out = new Float32Array(t.length);
   for (let i = 0; i < t.length; i += 3) {
@@ -36,7 +37,7 @@ const length = (n: Float32Array, i: number): number => Math.hypot(n[i]!, n[i + 1
 const bend = (n: Float32Array, i: number, j: number): number =>
   (n[i]! * n[j]! + n[i + 1]! * n[j + 1]! + n[i + 2]! * n[j + 2]!) / (length(n, i) * length(n, j));
 
-// Triangles around each vertex, and at each edge.
+// The triangles at each vertex and at each edge.
 function around({ triangles: t }: Mesh): { fans: Map<number, number[]>; sides: Map<string, number[]> } {
   const fans = new Map<number, number[]>();
   const sides = new Map<string, number[]>();

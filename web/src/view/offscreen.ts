@@ -1,5 +1,5 @@
-// Marks at the border of the picture for the held and the selected object while they are outside of it, and for the
-// first body that moves where nothing that moves is in the picture: the name, on the side where the object is.
+// Marks at the border of the picture with the names of the held and the selected object while these are outside, and of
+// the first moving body where no moving body is in the picture; each on the side where the object is.
 import { Vector3 } from 'three';
 import { heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
@@ -7,24 +7,24 @@ import * as store from '../state/store';
 import type { Overlay } from './overlay';
 
 const MARGIN_PX = 14;
-const TOP_PX = 26; // what is said on top and at the bottom keeps its room
+const TOP_PX = 26; // room for the texts at top and bottom
 const HALF_PX = 6; // of the triangle
 
 const at = new Vector3();
 
 export class OffscreenMarks {
-  // Anything out of the picture?
+  // True where there is a mark to draw.
   busy(o: Overlay): boolean {
     for (const tool of store.tools.value) if (this.lost(o, heldId(tool))) return true;
     return this.lost(o, store.selectedObject.value) || !!this.lostWithAll(o);
   }
 
-  // The first body that moves, '' where one of them can be seen.
+  // The first moving body, '' where a moving body can be seen.
   private lostWithAll(o: Overlay): string {
     return poses.movingIds.every((id) => this.lost(o, id)) ? (poses.movingIds[0] ?? '') : '';
   }
 
-  // Leaves in `at` where it is on the screen; false where it can be seen.
+  // Writes the place on the screen to `at`; false where the body can be seen.
   private lost(o: Overlay, id: string): boolean {
     const slot = id ? poses.slot(id) * 7 : -1;
     if (slot < 0) return false;

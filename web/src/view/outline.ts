@@ -8,15 +8,15 @@ import { controlBox, isolines, netFor, wayFor } from '../state/nurbs';
 
 export interface Outline {
   kind: 'point' | 'line' | 'plane' | 'curve' | 'surface';
-  points: Vec3[]; // one; two ends; a closed polygon; points of a curve in order; of a surface the middle
-  lines: Vec3[][]; // of a surface: what is drawn of it
+  points: Vec3[]; // one point; two ends; a closed polygon; a curve's points in order; a surface's middle
+  lines: Vec3[][]; // of a surface: the lines that are drawn
   inner: boolean; // inside the body: an axis, a centre, a symmetry plane
-  from: number; // of a line: where it leaves the body, as fractions of its length
+  from: number; // of a line: where it leaves the body, as a fraction of its length
   to: number;
 }
 
 const ROUND = 48;
-const OVERHANG = 0.28; // by how much of the body's size an axis stands out
+const OVERHANG = 0.28; // length by which an axis extends beyond the body, relative to its size
 
 export interface Bounds {
   low: Vec3;
@@ -48,7 +48,7 @@ export function boundsOf(g: Geometry): Bounds {
   }
 }
 
-// A millimetre until its triangles have come.
+// A millimetre until the triangles have arrived.
 function meshBounds(file: string): Bounds {
   const mesh = trianglesOf(file);
   if (!mesh) return { low: [-5e-4, -5e-4, -5e-4], high: [5e-4, 5e-4, 5e-4] };
@@ -86,7 +86,7 @@ const union = (all: Bounds[]): Bounds => around(all.flatMap((b) => [b.low, b.hig
 
 export const sizeOf = (b: Bounds): number => Math.hypot(...sub(b.high, b.low));
 
-// The part of a compound that a feature's name speaks of, and the rest of the name.
+// The part of a compound to which a feature's name refers, and the rest of the name.
 export function partOf(g: Geometry, name: string): { geometry: Geometry; pose: Pose; name: string } {
   const match = /^part(\d+)\.(.+)$/.exec(name);
   if (g.type !== 'compound' || !match) return { geometry: g, pose: IDENTITY, name };
@@ -122,7 +122,7 @@ function circle(centre: Vec3, n: Vec3, radius: number): Vec3[] {
   });
 }
 
-// The rectangle in which a plane cuts, or touches, a box.
+// The rectangle in which a plane cuts or touches a box.
 function rectangle(b: Bounds, p: Vec3, n: Vec3): Vec3[] {
   const k = [0, 1, 2].find((i) => Math.abs(n[i]!) > 0.999) ?? -1;
   const centre: Vec3 = [0, 1, 2].map((i) => (b.low[i]! + b.high[i]!) / 2) as Vec3;
@@ -171,7 +171,7 @@ const ring = (centre: Vec3, n: Vec3, radius: number): Vec3[] => {
   return [...points, points[0]!];
 };
 
-// The surface of a sphere, the side of a cylinder or a capsule, a rim: where sliding and rolling take them.
+// The outline of the surface of a sphere, the side of a cylinder or a capsule, or a rim, for sliding and rolling.
 function touchingOutline(g: Geometry, f: Feature): Outline {
   const middle: Vec3 = [0, 0, 0];
   if (g.type === 'sphere')

@@ -1,5 +1,5 @@
-// Crisp marks over the scene, in pixels: outlines of hovered and selected features, handles, links of
-// constraints, force arrows with their values, contacts, the spring of a drag, numbers of ghosts.
+// Marks over the scene, drawn in pixels: outlines of hovered and selected features, handles, links of constraints,
+// force arrows with their values, contacts, the spring of a drag, numbers of ghosts.
 import { type Camera, Quaternion, Vector3 } from 'three';
 import type { Constraint, Tool, Vec3 } from '../protocol';
 import { elementOf } from '../state/constraints';
@@ -29,20 +29,20 @@ export interface Label {
 }
 
 const FORCE_SHOWN_N = 0.02;
-const AXIS_PX = 60; // of a joint's axis, either way from its frame
-const SHORTEST_PX = 20; // of an arrow that is drawn at all
+const AXIS_PX = 60; // half length of the drawing of a joint's axis
+const SHORTEST_PX = 20; // shortest arrow that is drawn
 const LINE_PX = 15;
-const TAG_PX = 8; // from what it is about
+const TAG_PX = 8; // distance of a tag from its point
 const MOST_TAGS = 32;
 const FAINT = 0.4;
-const BESIDE = 0.13; // of the picture's height: as far as the arrows of a contact reach
+const BESIDE = 0.13; // relative to the picture's height: reach of a contact's arrows
 
 const a = new Vector3();
 const b = new Vector3();
 const turn = new Quaternion();
 const origin: Vec3 = [0, 0, 0];
 
-// A curve has its dot on itself.
+// A curve has its dot at its middle.
 const middleOf = ({ kind, points }: Outline): readonly Vec3[] =>
   kind === 'curve' ? [points[points.length >> 1]!] : points;
 
@@ -57,7 +57,7 @@ export class Overlay {
   height = 1;
   private ratio = 1;
   private drawn = false;
-  private readonly tags = Array.from({ length: MOST_TAGS }, () => ({ x: 0, y: 0, width: 0 })); // written in this frame
+  private readonly tags = Array.from({ length: MOST_TAGS }, () => ({ x: 0, y: 0, width: 0 })); // tags of this frame
   private taken = 0;
 
   constructor(
@@ -170,7 +170,7 @@ export class Overlay {
     return true;
   }
 
-  // A stroke with a halo, to be seen on any ground.
+  // Strokes the path with a halo, which is visible on any background.
   private stroke(colour: string, width: number): void {
     this.pen.strokeStyle = this.palette.css('halo');
     this.pen.lineWidth = width + 2;
@@ -187,7 +187,7 @@ export class Overlay {
     this.stroke(colour, width);
   }
 
-  // Without a halo.
+  // A line without a halo.
   thin(x0: number, y0: number, x1: number, y1: number, colour: string): void {
     this.pen.beginPath();
     this.pen.moveTo(x0, y0);
@@ -199,7 +199,7 @@ export class Overlay {
     this.pen.globalAlpha = 1;
   }
 
-  // A square with a cross in it.
+  // A crossed square.
   crossed(x: number, y: number, r: number, colour: string): void {
     this.pen.beginPath();
     this.pen.rect(x - r, y - r, 2 * r, 2 * r);
@@ -244,7 +244,7 @@ export class Overlay {
     if (selected && shape.kind !== 'point') this.middleDot(middleOf(shape), body, colour);
   }
 
-  // Its edges and isolines, without a halo: they lie on it.
+  // The edges and isolines of a surface, without a halo.
   private surface(shape: Outline, body: Body, colour: string, selected: boolean): void {
     this.pen.strokeStyle = colour;
     this.pen.lineWidth = selected ? 1.7 : 1.3;
@@ -270,7 +270,7 @@ export class Overlay {
     if (this.toScreen(b)) this.dot(b.x, b.y, 4.5, colour, true);
   }
 
-  // Axes and centres of the object under the cursor, to take hold of.
+  // The handles of the object under the cursor: its axes and centres.
   private handles(id: string): void {
     const body = this.bodies.get(id);
     const list = store.features.value.get(id);
@@ -301,7 +301,7 @@ export class Overlay {
     if (this.toScreen(b)) this.dot(b.x, b.y, 4.5, this.palette.css('selected'), true);
   }
 
-  // The two features of a constraint and a line between them; a broken link where it cannot hold.
+  // The two features of a constraint and a line between them; a broken line where it cannot be satisfied.
   private constraint(id: string, colour: string, broken = false): void {
     const c = store.constraints.value.find((k) => k.id === id);
     if (!c) return;
@@ -315,7 +315,8 @@ export class Overlay {
     this.tie(elementOf(c.a)?.p, elementOf(c.b)?.p, broken ? `\u2715 ${id}` : id, colour);
   }
 
-  // Two that touch need no line between them. Surfaces are faint under what the contact allows, the name is beside it.
+  // The two features of a contact, without a line between them. Surfaces are faint, so that the allowed motions show;
+  // the name is beside them.
   private touchingPair(c: Constraint, at: PlacedContact, colour: string): void {
     this.pen.globalAlpha = at.touch === 'curves' ? 1 : FAINT;
     this.feature(c.a, colour, false);
@@ -324,7 +325,7 @@ export class Overlay {
     if (this.toScreen(a.fromArray(at.point))) this.tag(a.x + this.height * BESIDE, a.y, c.id, colour);
   }
 
-  // The axes of a joint's two frames, or the features that they are of, with a line from one to the other.
+  // The axes of a joint's two frames, or the features of its ends, and a line between them.
   private joint(id: string, colour: string): void {
     const j = store.joints.value.find((k) => k.id === id);
     if (!j) return;
@@ -357,7 +358,7 @@ export class Overlay {
     if (this.toScreen(a.fromArray(p))) this.dot(a.x, a.y, 4.5, colour, true);
   }
 
-  // A dashed line from one to the other, with a name.
+  // A dashed line between two points, with a name.
   private tie(p: Vec3 | undefined, q: Vec3 | undefined, name: string, colour: string): void {
     if (!p || !q) return;
     a.fromArray(p);
@@ -374,8 +375,7 @@ export class Overlay {
 
   // ---- text -----------------------------------------------------------------------------------------
 
-  // Right of a place, or left of it; below what is written there already where it would lie upon it, and within the
-  // picture.
+  // Writes a text to the right or left of a point, below other tags that it would overlap, and within the picture.
   tag(at: number, wanted: number, text: string, colour: string, leftwards = false): void {
     this.pen.font = '600 12px system-ui, sans-serif';
     this.pen.textBaseline = 'middle';
@@ -389,14 +389,14 @@ export class Overlay {
     this.pen.fillText(text, x, y);
   }
 
-  // Each move is down, by at least half a line: round-off of a whole one must not bring it back.
+  // Moves the tag down until it overlaps no other. Half a line of tolerance keeps rounding from moving it for ever.
   private room(x: number, wanted: number, width: number): number {
     let y = wanted;
     for (let i = 0; i < this.taken; i++) {
       const t = this.tags[i]!;
       if (x < t.x + t.width && t.x < x + width && Math.abs(y - t.y) < LINE_PX - 0.5) {
         y = t.y + LINE_PX;
-        i = -1; // it may lie upon another now
+        i = -1; // it may overlap another one
       }
     }
     if (this.taken === this.tags.length) return y;
@@ -434,7 +434,7 @@ export class Overlay {
     this.pointer(b.x, b.y, angle, head, colour);
   }
 
-  // A triangle that points that way.
+  // A triangle that points in the direction of the angle.
   pointer(x: number, y: number, angle: number, size: number, colour: string): void {
     this.pen.beginPath();
     this.pen.moveTo(x + size * Math.cos(angle), y + size * Math.sin(angle));
@@ -445,7 +445,7 @@ export class Overlay {
     this.pen.fill();
   }
 
-  // Its length grows with the force and stays on the screen.
+  // An arrow whose length grows with the force and stays within the screen.
   forceAt(
     at: Vec3,
     f: Vec3,
@@ -466,7 +466,7 @@ export class Overlay {
     if (text) this.tag(b.x + (leftwards ? -4 - width : 4 + width), b.y, text, colour, leftwards); // beyond its head
   }
 
-  // The tool's origin in the world, as it is drawn; false where nothing is held.
+  // The drawn world position of the tool's origin; false where nothing is held.
   private origin(tool: Tool): boolean {
     const o = poses.slot(heldId(tool)) * 7;
     if (o < 0) return false;
@@ -487,7 +487,7 @@ export class Overlay {
     this.forceAt(origin, f, size, word + newtons(size), colour, width, longest);
   }
 
-  // The wrench of the constraints on the selected free body.
+  // The reaction wrench of the constraints of the selected free body.
   private borne(): void {
     const id = store.selectedObject.value;
     const state = id ? store.simulation.value?.bodies?.find((x) => x.object === id) : undefined;
@@ -515,7 +515,7 @@ export class Overlay {
     }
   }
 
-  // Where a link is held, and where it would be.
+  // The points at which links are held, and at which the clicked link would be.
   private places(): void {
     for (const tool of store.tools.value) {
       if (!tool.mechanism || !this.origin(tool)) continue;
@@ -529,7 +529,7 @@ export class Overlay {
     if (this.toScreen(a)) this.dot(a.x, a.y, 5.5, this.palette.css('selected'), false);
   }
 
-  // A zigzag from the grabbed point to the cursor.
+  // A zigzag line from the grabbed point to the cursor.
   private drawSpring(spring: Spring): void {
     a.copy(spring.from);
     b.copy(spring.to);

@@ -1,4 +1,4 @@
-// The view's colours, read from the page's style sheet so that both change with the theme.
+// The view's colours, from the page's style sheet, so that they follow the theme.
 import { Color } from 'three';
 import { colour, forgetColours } from '../ui/colours';
 

@@ -1,5 +1,5 @@
-// From the cursor to features: vertices within 10 px before edges within 6 px before faces. Hidden features and those
-// inside a body come last and are reached by Tab.
+// Picking of features: vertices within 10 px, then edges within 6 px, then faces. Hidden features and those inside a
+// body come last and are reached by Tab.
 import { type Camera, type Intersection, type Mesh, type Object3D, Raycaster, Vector2, Vector3 } from 'three';
 import { wanted } from '../edits/draft';
 import type { Feature, Geometry, Vec3 } from '../protocol';
@@ -37,7 +37,7 @@ const ray = new Raycaster();
 const probe = new Raycaster();
 const ndc = new Vector2();
 
-// Outlines by feature, computed once for each version of the feature.
+// Outlines of features, cached by feature object.
 const outlines = new WeakMap<Feature, Outline>();
 
 export function outline(body: Body, feature: Feature): Outline {
@@ -48,7 +48,7 @@ export function outline(body: Body, feature: Feature): Outline {
 
 const TOUCHING = new Set<string>(KINDS.filter((k) => k.touching).map((k) => k.type));
 
-// Whether a surface is looked for: the kind was chosen, or the other feature takes nothing else.
+// True where a surface is looked for: a kind of contact was chosen, or the other feature fits nothing else.
 function touchWanted(): boolean {
   if (TOUCHING.has(wanted.peek())) return true;
   return store.picked.peek().some((ref) => {
@@ -57,7 +57,7 @@ function touchWanted(): boolean {
   });
 }
 
-// The shape of the compound's part that was hit.
+// The shape of the part of a compound that was hit.
 function partHit({ body, mesh }: Hit): Geometry | undefined {
   return body.geometry.type === 'compound' ? body.geometry.parts[body.meshes.indexOf(mesh)]?.geometry : undefined;
 }
@@ -93,7 +93,7 @@ export class Picker {
     return { body, mesh: first.object, world: first.point, local, normal, distance: first.distance };
   }
 
-  // A body that is no farther from the cursor than its edges are picked, where that is nearest.
+  // Picks a body by its edges: the nearest one, unless the body is farther from the cursor than an edge can be picked.
   hitNear(x: number, y: number, id: string): Hit | null {
     const body = this.bodies.list.find((b) => b.id === id);
     if (!body) return null;
@@ -106,7 +106,7 @@ export class Picker {
     return null;
   }
 
-  // In pixels; false behind the camera.
+  // Projects to pixels; false for a point behind the camera.
   project(local: Vec3, body: Body, out: Vector3): boolean {
     out
       .set(...local)
@@ -118,7 +118,7 @@ export class Picker {
     return ahead;
   }
 
-  // Whether a point of a body is seen from the camera.
+  // True where a point of a body is visible from the camera.
   private seen(local: Vec3, body: Body): boolean {
     world.set(...local).applyMatrix4(body.node.matrixWorld);
     toward.copy(world).sub(this.camera.position);
@@ -128,7 +128,7 @@ export class Picker {
     return !first || first.distance > distance - 0.004 * body.size - 1e-6;
   }
 
-  // All features that the cursor may mean, the best first.
+  // All features under the cursor, best first.
   candidates(x: number, y: number): { refs: string[]; hit: Hit | null } {
     const hit = this.hit(x, y);
     const found: Candidate[] = [];
@@ -164,11 +164,11 @@ export class Picker {
     if (!this.project(shape.points[0]!, body, screenA)) return;
     const px = Math.hypot(screenA.x - x, screenA.y - y);
     if (px > VERTEX_PX) {
-      // a sphere is its centre to someone who points at it
+      // who points at a sphere means its centre
       if (body.geometry.type === 'sphere' && hit?.body === body && shape.inner) out.push({ ref: f.id, rank: 3.5, px });
       return;
     }
-    const wire = body.geometry.type === 'nurbs-curve'; // whose ends lie within what is drawn of it
+    const wire = body.geometry.type === 'nurbs-curve'; // its ends lie within the drawn wire
     const visible = !shape.inner && (wire || this.seen(shape.points[0]!, body));
     out.push({ ref: f.id, rank: visible ? 0 : 5, px });
   }
@@ -190,7 +190,8 @@ export class Picker {
     out.push({ ref: f.id, rank: free && this.seen(at, body) ? 1 : curved ? 3.5 : 4.5, px });
   }
 
-  // A free-form curve, an edge of a surface, a rim; the last after the face that it bounds, unless it is looked for.
+  // Adds a free-form curve, an edge of a surface, or a rim. A rim comes after the face that it bounds, unless a contact
+  // is looked for.
   private curve(f: Feature, shape: Outline, body: Body, x: number, y: number, hit: Hit | null, out: Candidate[]): void {
     let px = Infinity;
     let near = 0;
@@ -208,7 +209,7 @@ export class Picker {
     out.push({ ref: f.id, rank: !seen ? 4.5 : f.touches && !touchWanted() ? 1.7 : 1, px });
   }
 
-  // From the cursor to the segment between the two projected points.
+  // The distance (px) from the cursor to the projected segment.
   private toSegment(x: number, y: number): number {
     const dx = screenB.x - screenA.x;
     const dy = screenB.y - screenA.y;
@@ -216,7 +217,7 @@ export class Picker {
     return Math.hypot(screenA.x + t * dx - x, screenA.y + t * dy - y);
   }
 
-  // A primitive's goes after its axis or centre, unless it is looked for.
+  // Adds a surface; that of a primitive comes after its axis or centre, unless a contact is looked for.
   private surface(f: Feature, body: Body, hit: Hit | null, out: Candidate[]): void {
     if (hit?.body !== body) return;
     const { geometry, pose } = partOf(body.geometry, store.splitRef(f.id)[1]);
@@ -226,13 +227,14 @@ export class Picker {
     out.push({ ref: f.id, rank: f.surface ? 2 : touchWanted() ? 2 : 3.6, px: 0 });
   }
 
-  // On the side of a cylinder or cone, where only its axis can be meant.
+  // True on the side of a cylinder or cone, where only the axis can be meant.
   private onCurved(hit: Hit, body: Body): boolean {
     const type = body.geometry.type;
     return (type === 'cylinder' || type === 'cone' || type === 'capsule') && Math.abs(hit.normal.z) < 0.99;
   }
 
-  // The rim of a round face stands for the face: it is seen where the face itself is not.
+  // True where the cursor is on the rim of a round face, which stands for the face: it is visible where the face is
+  // not.
   private rim(shape: Outline, body: Body, x: number, y: number): boolean {
     if (shape.inner || shape.points.length < 8) return false;
     return shape.points.some((p, i) => {

@@ -1,4 +1,4 @@
-// The pointer on the canvas: hovering, picking, dragging; orbiting is left to the controls.
+// The pointer on the canvas: hovering, picking, dragging. The controls handle orbiting.
 
 import { Vector3 } from 'three';
 import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
@@ -11,14 +11,14 @@ import type { Overlay } from './overlay';
 import type { Hit, Picker } from './picking';
 
 const CLICK_PX = 4;
-const LOOK_MS = 100; // between two looks at what passes under a cursor that rests
+const LOOK_MS = 100; // ms between two updates of the hovered features while the cursor rests
 
 export class Pointer {
   private x = 0;
   private y = 0;
   private inside = false;
-  private moved = false; // since the last frame
-  private stirred = false; // what is under the cursor may be something else by now
+  private moved = false; // the pointer moved since the last frame
+  private stirred = false; // the features under the resting cursor may have changed
   private looked = 0;
   private pressed: {
     x: number;
@@ -28,11 +28,11 @@ export class Pointer {
     id: number;
     freedom: number;
     point: ControlPoint | null;
-    told?: boolean; // that it stands
+    told?: boolean; // the person was told that the body cannot move
   } | null = null;
   private readonly onMark = new Vector3();
   private readonly onPoint = new Vector3();
-  private pointed = -1; // the freedom whose mark the cursor is on
+  private pointed = -1; // the freedom whose gizmo the cursor is on
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -115,7 +115,7 @@ export class Pointer {
     this.canvas.classList.remove('dragging');
   }
 
-  // Ends a drag; true when there was one.
+  // Ends a drag; true where there was one.
   cancel(): boolean {
     const was = this.drag.active;
     if (was) this.finish();
@@ -125,7 +125,8 @@ export class Pointer {
     return was;
   }
 
-  // The freedom whose mark the cursor is on; -1: none. What lies behind its object is seen through it, but not taken.
+  // The freedom whose gizmo the cursor is on; -1: none. A gizmo behind its object is visible through it, but not
+  // picked.
   private markAt(hit: Hit | null): number {
     const ray = this.picker.ray(this.x, this.y);
     const freedom = this.marks.freedomAt(ray, this.onMark);
@@ -133,8 +134,8 @@ export class Pointer {
     return behind ? -1 : freedom;
   }
 
-  // The body that a press takes: the one under the cursor; where that cannot be dragged, or none is, the one whose edge
-  // or curve is named there.
+  // The body that a press grabs: the one under the cursor, or, where that cannot be dragged, the one whose edge or
+  // curve is picked.
   private grasp(hit: Hit | null): Hit | null {
     const id = store.splitRef(store.hoverRef.peek())[0];
     if (!id || hit?.body.id === id || dragKind(id) === '' || (hit && dragKind(hit.body.id) !== '')) return hit;
@@ -191,13 +192,13 @@ export class Pointer {
     this.canvas.classList.toggle('can-drag', this.pointed >= 0 || (!!taken && dragKind(taken.body.id) !== ''));
   }
 
-  // The cursor rests and the scene does not: features came, a body moved, the camera turned.
+  // To be called when the scene under a resting cursor may have changed: features arrived, a body or the camera moved.
   stir(): void {
     this.stirred = true;
   }
 
-  // Tab steps through what overlaps under the cursor; after the last one, Tab goes on its way, so that
-  // the keyboard is never caught here.
+  // Tab steps through the overlapping features under the cursor; after the last one Tab moves the focus on, so that the
+  // keyboard is not trapped.
   cycle(by: number): boolean {
     const count = store.hovered.value.length;
     if (!this.inside || count < 2) return false;
@@ -208,8 +209,8 @@ export class Pointer {
     return true;
   }
 
-  // Once per frame, so that many moves of the pointer cost one search; what stirs under a cursor at
-  // rest is looked at more rarely, and once more when it has come to rest.
+  // Once per frame, so that many moves cost one search; changes under a resting cursor are searched less often, and
+  // once more after they end.
   frame(): void {
     if (this.inside && !this.pressed && !this.drag.active) {
       const due = performance.now() > this.looked + LOOK_MS;

@@ -1,5 +1,5 @@
-// Resisted directions at the held point: for translations an arrow from either side, for rotations a ring whose two
-// heads meet; the lower the weight, the fainter.
+// Resisted directions at the held point: for a translation an arrow from either side, for a rotation a ring with two
+// heads that meet; fainter for lower weights.
 import {
   type BufferGeometry,
   type Camera,
@@ -18,8 +18,8 @@ import { fullPose, heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import { type Principal, shifts, turns } from '../state/principal';
 
-const FAINT = 0.06; // less is not drawn
-const SIZE = 0.1; // of the marks, to the camera's distance
+const FAINT = 0.06; // smallest weight that is drawn
+const SIZE = 0.1; // size of the marks, relative to the camera's distance
 const RADIUS = 0.62;
 
 interface Mark {
@@ -62,7 +62,7 @@ export class ResistedMarks {
     for (const m of [...this.arrows, ...this.rings]) m.material.color.copy(colour);
   }
 
-  // Ten times a second, with the state.
+  // Called with each state, ten times a second.
   show(tool: Tool | undefined, state: ToolState | undefined): void {
     const resisted = state?.resisted;
     this.root.visible = !!tool && !!resisted && resisted.directions.length > 0;
@@ -73,7 +73,7 @@ export class ResistedMarks {
     turns(resisted!).forEach((p, i) => put(this.rings[i]!, p, Z));
   }
 
-  // Every frame; allocates nothing.
+  // Called every frame; allocates nothing.
   place(camera: Camera): void {
     const o = this.slot * 7;
     if (!this.root.visible || o < 0) return;
@@ -102,7 +102,7 @@ const part = (shape: BufferGeometry, y: number, flip: boolean): Mesh => {
   return mesh;
 };
 
-// Along y: from either end to the middle, a plate behind each.
+// Arrows along y from either end to the centre, each with a plate behind it.
 const arrowParts = (): Mesh[] =>
   [1, -1].flatMap((s) => [
     part(headShape, s * 0.3, s > 0),
@@ -112,7 +112,7 @@ const arrowParts = (): Mesh[] =>
 
 const ringShape = new TorusGeometry(RADIUS, 0.018, 8, 64);
 
-// About z: a whole turn, two heads that meet.
+// A ring about z with two heads that meet.
 function ringParts(): Mesh[] {
   const heads = [1, -1].map((s) => {
     const head = new Mesh(headShape);

@@ -1,6 +1,6 @@
-// Meshes of the primitives and of mesh files. Every vertex carries `rim`: where one of its three values reaches
-// 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call; of free-form surfaces
-// `ruled` in the same way says where isolines are, of round bodies `mark` where the lines are that show them turn.
+// Buffer geometries of primitives, free forms and mesh files. Every vertex has attributes from which the material draws
+// lines where a value reaches 1 or -1: `rim` for edges, `ruled` for isolines of free-form surfaces, `mark` for lines by
+// which a round body shows its rotation. A body and its lines are a single draw call.
 import { BufferGeometry, type Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
 import type { Geometry } from '../protocol';
 import { type Curve, curvePoints, isFreeForm, type Ruling, type Surface, surfaceNet } from '../state/nurbs';
@@ -23,7 +23,7 @@ class Builder {
     return this.position.length / 3 - 1;
   }
 
-  // The newest vertex is of a round body: a line where either value is 1.
+  // Sets `mark` of the newest vertex, on a round body: a line is drawn where either value is 1.
   marked(along: number, around = 0): void {
     this.mark.splice(-2, 2, along, around);
   }
@@ -44,11 +44,11 @@ class Builder {
   }
 }
 
-const FLOOR_M = 1.5; // a plate as wide as this is a floor
-const FLAT = 0.05; // its thickness, of its lesser side
+const FLOOR_M = 1.5; // m, least width of a plate that is drawn as a floor
+const FLAT = 0.05; // largest thickness, relative to its shorter side
 const FLOOR_LINES = 20; // along the longer side
 
-// A floor is ruled in squares, against which motion over it is seen.
+// The numbers of squares of a floor, which make motion over it visible.
 function floorLines(size: readonly number[], k: number): [number, number] {
   const [along, across] = [size[(k + 1) % 3]!, size[(k + 2) % 3]!];
   const lesser = Math.min(along, across);
@@ -62,7 +62,7 @@ function box(size: readonly number[]): BufferGeometry {
   const ruled: number[] = [];
   for (let k = 0; k < 3; k++) {
     const [rows, columns] = floorLines(size, k);
-    const wave = (i: number, of: number): number => (of === 1 ? 0 : i % 2 ? 1 : -1); // a line where it is 1 or -1
+    const wave = (i: number, of: number): number => (of === 1 ? 0 : i % 2 ? 1 : -1); // a line is drawn at 1 and -1
     for (const s of [1, -1])
       for (let row = 0; row <= rows; row++)
         for (let column = 0; column <= columns; column++) {
@@ -85,7 +85,7 @@ function box(size: readonly number[]): BufferGeometry {
   return b.done().setAttribute('ruled', new Float32BufferAttribute(ruled, 2));
 }
 
-// 1 on the half plane of y = 0 and x > 0, 0 at and behind that of x = 0.
+// 1 on the half plane y = 0, x > 0, falling to 0 at x = 0 and beyond.
 const radial = (angle: number): number => (Math.cos(angle) > 0 ? 1 - Math.abs(Math.sin(angle)) : 0);
 
 function disc(b: Builder, radius: number, z: number, up: number): void {
@@ -154,13 +154,13 @@ function sphere(radius: number): BufferGeometry {
   return b.done();
 }
 
-// A cylinder with a half ball at each end; the seams are no edges.
+// A cylinder with a hemisphere at each end; the seams are not edges.
 function capsule(radius: number, height: number): BufferGeometry {
   const b = new Builder();
   const rows = AROUND / 2;
   for (let j = 0; j <= rows + 1; j++) {
     const upper = j <= rows / 2;
-    const polar = (Math.PI * (upper ? j : j - 1)) / rows; // the equator twice: above and below the side
+    const polar = (Math.PI * (upper ? j : j - 1)) / rows; // the equator twice: for the hemisphere and for the side
     for (let i = 0; i <= AROUND; i++) {
       const a = (2 * Math.PI * i) / AROUND;
       const n = [Math.sin(polar) * Math.cos(a), Math.sin(polar) * Math.sin(a), Math.cos(polar)];
@@ -183,7 +183,7 @@ const unit = (a: readonly number[]): number[] => {
   return n > 0 ? a.map((x) => x / n) : [0, 0, 1];
 };
 
-// Runs from an isoline to the next, between -1 and 1 and back: a line is drawn at both.
+// Alternates between -1 and 1 from each isoline to the next: a line is drawn at both.
 function waves({ at, lines }: Ruling): number[] {
   let cell = 0;
   return at.map((t, i) => {
@@ -194,10 +194,10 @@ function waves({ at, lines }: Ruling): number[] {
   });
 }
 
-// Runs from -1 to 1 once: an edge is drawn at both.
+// Goes from -1 to 1 over the whole range: an edge is drawn at both ends.
 const whole = ({ at }: Ruling): number[] => at.map((t) => (2 * (t - at[0]!)) / (at[at.length - 1]! - at[0]!) - 1);
 
-// A free-form surface: both faces, since it has no inside; its edges and isolines are drawn.
+// A free-form surface, drawn from both sides; with its edges and isolines.
 function surface(g: Surface): BufferGeometry {
   const b = new Builder();
   const { points: net, u: along, v: across } = surfaceNet(g);
@@ -259,8 +259,8 @@ function wire(g: Curve): BufferGeometry {
 }
 
 const cache = new Map<string, BufferGeometry>();
-const MOST_FREE_FORMS = 64; // kept: while control points are dragged there is a new one for every frame
-const freeForms = new Map<string, BufferGeometry>(); // the oldest first
+const MOST_FREE_FORMS = 64; // cached: while a control point is dragged every frame has a new one
+const freeForms = new Map<string, BufferGeometry>(); // oldest first
 
 function freeForm(g: Surface | Curve): BufferGeometry {
   const key = JSON.stringify(g);
@@ -270,12 +270,12 @@ function freeForm(g: Surface | Curve): BufferGeometry {
   if (freeForms.size > MOST_FREE_FORMS) {
     const [oldest, buffer] = freeForms.entries().next().value!;
     freeForms.delete(oldest);
-    buffer.dispose(); // drawn once more where it still is in the scene
+    buffer.dispose(); // uploaded again if it is still in the scene
   }
   return found;
 }
 
-// The mesh of a primitive; equal ones share one buffer.
+// The geometry of a primitive; equal ones share one buffer.
 export function geometryOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeometry {
   if (g.type === 'mesh') return meshGeometryOf(g.file);
   if (isFreeForm(g)) return freeForm(g);
@@ -304,8 +304,8 @@ uniform float edgeWidth;
 varying vec3 vRim;
 varying vec4 vRuled;
 `;
-// Far away, edges would hide the faces: they fade. Where a round face turns away, half of f / |grad f| is the way to
-// the outline, f (`facing`) going with its root.
+// Edges fade with the distance, so that they do not hide the faces. The silhouette of a round face: with f = `facing`,
+// which falls with the square root of the distance to the silhouette, that distance is half of f / |grad f|.
 const EDGE_MIX = `
   vec3 grain = max(fwidth(vRim), vec3(1e-6));
   vec3 toEdge = (1.0 - abs(vRim)) / grain;
@@ -330,7 +330,7 @@ export interface Skin {
   marked?: boolean; // round bodies show by lines how they are turned
 }
 
-// A quiet lit surface with its edges drawn in.
+// A lit surface with its edges drawn in the material.
 export function skin(of: Skin): MeshLambertMaterial {
   const { colour, edge, opacity = 1, edgeWidth = 1.1, edgeAlpha = 0.9, marked = false } = of;
   const material = new MeshLambertMaterial({

@@ -1,5 +1,5 @@
-// The submanifold of the shown object: the locus of its point (a patch, a curve, a surface) or, where freedoms do not
-// separate, the motion along each of them; and a gizmo for each freedom. Teal.
+// The submanifold of the shown object, in teal: the locus of its point (a patch, a curve, a surface) or, where freedoms
+// do not separate, the motion along each; and a gizmo for each freedom.
 import {
   BufferGeometry,
   type Camera,
@@ -32,7 +32,7 @@ const FADE_VERTEX = `
   varying vec2 vUv; varying vec3 vAt;
   void main() { vUv = uv; vAt = position; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`;
 
-// A patch that fades from its middle to its edge, ruled with a fine lattice.
+// A patch that fades from its centre to its edge, with a fine grid.
 const PATCH_FRAGMENT = `
   uniform vec3 colour; uniform float strength; uniform float cells; varying vec2 vUv;
   void main() {
@@ -66,7 +66,7 @@ function fading(fragment: string, colour: Color, strength: number, cells = 6): S
   });
 }
 
-const CLEAR = 1.006; // a locus on a body's own surface stands off it by this, not to flicker
+const CLEAR = 1.006; // scale of a locus on the surface of its own body, against z-fighting
 
 const V = (v: Vec3): Vector3 => new Vector3(...v);
 const Z = new Vector3(0, 0, 1);
@@ -84,9 +84,9 @@ function disposeTree(root: Object3D): void {
   root.clear();
 }
 
-const AROUND = 6; // sides of a strand's tube
+const AROUND = 6; // sides of the tube of a strand
 
-// A tube through points in order; v runs along it, for the fade towards its ends.
+// A tube through points in order; v runs along it, for fading towards the ends.
 function tubeThrough(points: readonly Vec3[], radius: number, closed: boolean): BufferGeometry {
   const ring = closed ? [...points, points[0]!] : points;
   const [at, uv, index]: [number[], number[], number[]] = [[], [], []];
@@ -114,14 +114,14 @@ export interface Shown {
   branch: Branch;
   object: string;
   size: number; // of the object
-  most: number; // how wide a patch of a plane is at most: not to hide the scene
-  middle: Vec3; // of the object, in its frame: the point whose way is drawn where there is no other
-  ghost: Pose | null; // a preview: where the body would go
+  most: number; // largest width of a patch of a plane
+  middle: Vec3; // of the object, in its frame: the point whose path is drawn
+  ghost: Pose | null; // a preview: the pose of the ghost
   strands: readonly Strand[] | undefined;
   guide: Guide | null;
 }
 
-// The free-form surface or curve that a point of the object stays on: the locus itself, where its owner is.
+// The free-form surface or curve on which a point of the object stays: the locus itself, in its owner's frame.
 export interface Guide {
   object: string;
   lines: readonly (readonly Vec3[])[];
@@ -130,10 +130,10 @@ export interface Guide {
 export class SubmanifoldView {
   readonly root = new Group();
   readonly marks: Gizmos;
-  private readonly still = new Group(); // the locus itself, where it stands
-  private readonly guided = new Group(); // the same of free forms, with the body that has them
+  private readonly still = new Group(); // the locus, fixed in the world or moved with its owner
+  private readonly guided = new Group(); // a free-form locus, in its owner's frame
   private shown: Shown | null = null;
-  private follows = false; // the patch's middle goes with the point
+  private follows = false; // the patch's centre follows the point
   private readonly point = new Vector3();
   private readonly turn = new Quaternion();
   private readonly origin = new Vector3();
@@ -183,17 +183,17 @@ export class SubmanifoldView {
     this.marks.show(what.branch, what.strands, what.size);
   }
 
-  // The way of the body's middle along one freedom.
+  // The path of the body's middle along one freedom.
   private way(strand: Strand, middle: Vec3): void {
     const points = strand.poses.map((g) => toWorld(g, middle));
     const length = points.reduce((sum, p, i) => (i ? sum + Math.hypot(...sub(p, points[i - 1]!)) : 0), 0);
-    if (points.length < 2 || length < 0.02 * this.size) return; // it turns on the spot: its ring says so
+    if (points.length < 2 || length < 0.02 * this.size) return; // it rotates about the point: the ring shows that
     this.still.add(
       new Mesh(tubeThrough(points, 0.005 * this.size, strand.closed), fading(TUBE_FRAGMENT, this.colour, 0.75)),
     );
   }
 
-  // Its edges and isolines.
+  // The edges and isolines of the locus.
   private ruled(guide: Guide): void {
     const at = guide.lines.flatMap((line) => line.slice(1).flatMap((p, i) => [...line[i]!, ...p]));
     const shape = new BufferGeometry().setAttribute('position', new Float32BufferAttribute(at, 3));
@@ -321,7 +321,7 @@ export class SubmanifoldView {
     this.marks.place(this.point, scale, this.origin, this.turn, mobile);
   }
 
-  // A locus that the body owns moves with it.
+  // Moves a locus with the body that owns it.
   private carry(): void {
     this.still.position.copy(this.origin);
     this.still.quaternion.copy(this.turn);

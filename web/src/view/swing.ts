@@ -1,5 +1,5 @@
-// A ghost that moves to and fro along the freedom that is pointed at; the object itself stays. With reduced motion two
-// ghosts stand at the ends.
+// A ghost that moves to and fro along the freedom that is pointed at; the object itself does not move. With reduced
+// motion two ghosts are at the ends.
 import { Group, type Mesh, type MeshLambertMaterial, type Object3D, Quaternion } from 'three';
 import type { Pose } from '../protocol';
 import { type Bodies, buildNode } from './bodies';
@@ -7,13 +7,13 @@ import type { Palette } from './palette';
 import { skin } from './shapes';
 
 const PERIOD_MS = 1500;
-const SWINGS = 5; // then it rests: a focus may stay for long
+const SWINGS = 5; // then it stops: a focus may stay for long
 
 export class Swing {
   readonly root = new Group();
   private readonly look: MeshLambertMaterial;
   private readonly still = matchMedia('(prefers-reduced-motion: reduce)');
-  private table = new Float32Array(0); // poses in order, p then q as x y z w
+  private table = new Float32Array(0); // poses in order: p, then q as x y z w
   private count = 0;
   private nodes: Object3D[] = [];
   private key = '';
@@ -38,7 +38,7 @@ export class Swing {
     return this.count > 1;
   }
 
-  // True while frames must follow one another.
+  // True while frames must be drawn.
   get moving(): boolean {
     return this.active && !this.still.matches;
   }
@@ -69,7 +69,7 @@ export class Swing {
     }
   }
 
-  // The pose at a place between two of the table's.
+  // Sets the pose at an interpolated index of the table.
   private put(node: Object3D, at: number): void {
     const i = Math.max(0, Math.min(this.count - 2, Math.floor(at)));
     const f = at - i;
@@ -85,7 +85,7 @@ export class Swing {
     node.quaternion.copy(this.a).slerp(this.b, f);
   }
 
-  // Every frame; allocates nothing.
+  // Called every frame; allocates nothing.
   frame(now: number): void {
     if (!this.moving) return;
     if (now - this.began > SWINGS * PERIOD_MS) {

@@ -1,27 +1,27 @@
-// A tracking camera: it translates with a body's frame and does not turn with it, which keeps the chosen direction of
-// view.
+// A tracking camera: it translates with a body's frame and does not rotate with it, so the chosen view direction is
+// kept.
 import { type PerspectiveCamera, Vector3 } from 'three';
 import type { Bodies } from './bodies';
 
 export class TrackingCamera {
   private body = '';
-  private readonly last = new Vector3(); // where the body was in the frame before
+  private readonly last = new Vector3(); // position of the body in the last frame
   private readonly step = new Vector3();
 
   constructor(
     private readonly camera: PerspectiveCamera,
-    private readonly target: Vector3, // that the camera turns about
+    private readonly target: Vector3, // the point about which the camera turns
     private readonly bodies: Bodies,
   ) {}
 
-  // From where it is now; '' stops.
+  // Tracks from the body's present position; '' stops tracking.
   track(id: string): void {
     const body = this.bodies.get(id);
     this.body = body ? id : '';
     if (body) this.last.copy(body.node.position);
   }
 
-  // Every frame, after bodies were placed; true: the camera moved. Allocates nothing.
+  // Every frame, after the bodies were placed; true where the camera moved. Allocates nothing.
   frame(): boolean {
     const body = this.body && this.bodies.get(this.body);
     if (!body || this.last.equals(body.node.position)) return false;

@@ -1,5 +1,5 @@
-// The view of the scene: camera, lights, the order of drawing. A frame is drawn only after something changed, and
-// nothing is allocated while it only follows poses.
+// The view of the scene: camera, lights, order of drawing. A frame is drawn only after a change, and frames that only
+// follow poses allocate nothing.
 import { effect, untracked } from '@preact/signals';
 import {
   Box3,
@@ -42,9 +42,9 @@ import { Swing } from './swing';
 import { TrackingCamera } from './tracking';
 
 const FOV = 40;
-const FILL = 0.66; // of the picture, by what is framed
-const THIN = 12; // a floor is so many times wider than thick
-const WIDE = 4; // times the size of what is on it: less is shown whole
+const FILL = 0.66; // part of the picture that the framed box fills
+const THIN = 12; // a floor is this many times wider than thick
+const WIDE = 4; // a floor up to this many times the size of the bodies on it is framed whole
 const DIRECTIONS: Record<ViewName, [number, number, number]> = {
   top: [0, -1e-4, 1],
   bottom: [0, -1e-4, -1],
@@ -84,7 +84,7 @@ export class Viewport implements Viewer {
   private readonly box = new Box3();
   private extent = 0.2;
   private nothing = true;
-  private awaited = ''; // what is to be in the picture once it is there
+  private awaited = ''; // id of a body to be revealed once it exists
   private dirty = false;
   private cameraMoved = true;
   private shownVersion = -1;
@@ -151,13 +151,13 @@ export class Viewport implements Viewer {
 
   private subscribe(): void {
     effect(() => {
-      arrivals.value; // triangles that were asked for
+      arrivals.value; // subscribes to arriving triangles
       meshFiles.value;
       this.bodies.sync(store.scene.value);
       this.extent = this.measure();
       this.dressAll();
       this.invalidate();
-      const first = this.nothing && this.bodies.list.length > 0; // what comes into an empty scene is looked at
+      const first = this.nothing && this.bodies.list.length > 0; // the first body of an empty scene is framed
       this.nothing = this.bodies.list.length === 0;
       if (this.shownEpoch === store.sceneEpoch.value && !first) {
         this.show();
@@ -167,7 +167,7 @@ export class Viewport implements Viewer {
       this.frameScene();
     });
     effect(() => {
-      store.features.value; // a locus may follow one
+      store.features.value; // subscribes, since a locus may depend on a feature
       this.showFreedoms();
     });
     effect(() => this.showSwing());
@@ -251,7 +251,7 @@ export class Viewport implements Viewer {
     }
   }
 
-  // The freedoms of what is selected, or of what a draft would leave.
+  // Shows the freedoms of the selected object, or of a draft's solution.
   private showFreedoms(): void {
     const trial = preview.value;
     const drafted = draft.value;
@@ -278,7 +278,7 @@ export class Viewport implements Viewer {
     this.invalidate();
   }
 
-  // Of the constraint that is pointed at in the list, else of the selected one.
+  // Shows the contact of the constraint that is pointed at in the list, else of the selected one.
   private showContact(): void {
     const ids = [...store.highlighted.value, store.selectedConstraint.value].filter(Boolean);
     const all = ids.length ? placedContacts.value : [];
@@ -312,7 +312,7 @@ export class Viewport implements Viewer {
     );
   }
 
-  // The feature that a free-form locus follows, of the constraint or the draft that keeps the object on it.
+  // The feature that defines a free-form locus, from the constraint or the draft that keeps the object on it.
   private guideOf(object: string, branch: Branch): Guide | null {
     const { kind } = branch.translation;
     if (kind !== 'surface' && kind !== 'curve') return null;
@@ -330,7 +330,7 @@ export class Viewport implements Viewer {
     return null;
   }
 
-  // The ghost that shows what a freedom does.
+  // Shows the ghost that moves along a freedom.
   private showSwing(): void {
     const freedom = store.hoverFreedom.value;
     const object = store.shownObject.value;
@@ -356,8 +356,8 @@ export class Viewport implements Viewer {
     return this.box;
   }
 
-  // What a first look is for: bodies that move and what is built about them. Of a wide floor, a fixed thin body,
-  // only what lies within half a size of them, so that they are not lost on it.
+  // The box that is framed first: moving bodies and the bodies around them. Of a wide floor (a fixed thin body) only
+  // the part within half a size of them, so that they do not look lost on it.
   private heart(): Box3 {
     const whole = new Map<string, Box3>();
     for (const { id } of this.bodies.list) whole.set(id, this.bounds(id).clone());
@@ -380,7 +380,7 @@ export class Viewport implements Viewer {
     return this.box.copy(heart);
   }
 
-  // How far away the camera must be for every corner of the box to be in the picture.
+  // The distance at which every corner of the box is in the picture.
   private reach(box: Box3, centre: Vector3, direction: Vector3): number {
     const right = new Vector3().crossVectors(this.camera.up, direction).normalize();
     const up = new Vector3().crossVectors(direction, right);
@@ -412,7 +412,7 @@ export class Viewport implements Viewer {
     this.invalidate();
   }
 
-  // The clipping planes: near bodies are seen from close by, all of the scene from far away.
+  // Sets the clipping planes: near for close bodies, far enough for the whole scene.
   private clip(): void {
     const distance = this.camera.position.distanceTo(this.controls.target);
     this.camera.near = distance / 200;
@@ -435,7 +435,7 @@ export class Viewport implements Viewer {
     this.aim(new Vector3(...DIRECTIONS.home), '', box);
   }
 
-  // The camera went along with what it tracks: the ground is under that.
+  // The camera has tracked a body: moves the ground with it.
   private goAlong(): void {
     this.grid.reach(this.controls.target);
     this.camera.lookAt(this.controls.target);
@@ -447,7 +447,7 @@ export class Viewport implements Viewer {
     this.aim(this.direction(), store.selectedObject.peek());
   }
 
-  // From where one looks now.
+  // The present view direction.
   private direction(): Vector3 {
     return this.camera.position.clone().sub(this.controls.target);
   }
@@ -457,7 +457,7 @@ export class Viewport implements Viewer {
     return box.isEmpty() ? 0.2 : box.getSize(new Vector3()).length();
   }
 
-  // As the scene was when it was last edited: what is made out of it does not change while bodies move.
+  // The size of the scene after the last edit; it does not change while bodies move.
   sceneSize(): number {
     return this.extent;
   }
@@ -479,7 +479,7 @@ export class Viewport implements Viewer {
     return [stepped(box.max.x + size), stepped((box.min.y + box.max.y) / 2), low + size / 2];
   }
 
-  // At once, or as soon as the scene has it.
+  // Frames the body at once, or as soon as the scene has it.
   reveal(id: string): void {
     this.awaited = id;
     this.show();
@@ -502,7 +502,7 @@ export class Viewport implements Viewer {
     return true;
   }
 
-  // Directions of the screen in the world, for keys: right and up.
+  // The screen's right and up directions in world coordinates, for keys.
   axes(): { right: Vector3; up: Vector3 } {
     const e = this.camera.matrixWorld.elements;
     return { right: new Vector3(e[0], e[1], e[2]), up: new Vector3(e[4], e[5], e[6]) };
@@ -552,7 +552,7 @@ export class Viewport implements Viewer {
       if (this.tracking.frame()) this.goAlong();
     }
     if (this.cameraMoved) {
-      this.camera.updateMatrixWorld(); // the pointer's rays start from where it is now
+      this.camera.updateMatrixWorld(); // the rays of the pointer need the present camera
       this.pointer.stir();
     }
     this.pointer.frame();
@@ -567,7 +567,7 @@ export class Viewport implements Viewer {
     if (this.swing.moving || this.overlay.touching.flashing) this.invalidate();
   }
 
-  // For tests and tools that aim at the canvas: world to clip space, and the size in CSS pixels.
+  // For tests: publishes the world-to-clip matrix and the canvas size in CSS pixels.
   private publishCamera(): void {
     this.cameraMoved = false;
     this.cube.update();
