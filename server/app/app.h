@@ -43,7 +43,7 @@ typedef struct app_document {
     app_texts *texts; /* written on demand by app_document_text() */
 } app_document;
 
-/* The newest document, to be given back by app_document_put(). */
+/* The newest document, one reference, to be released by app_document_put(). */
 app_document *app_document_get(gw_app *app);
 void app_document_put(app_document *document); /* NULL has no effect */
 
@@ -96,8 +96,9 @@ typedef struct app_def {
     bool kept;                    /* the scene is the history's present state */
 } app_def;
 
-/* Solves and opens the scene, starts the loop, stopped at tick 0. A scene that is not the history's
- * becomes its next state: undo leads back to what there was. NULL with an error. */
+/* Solves and opens the scene and starts the loop, stopped at tick 0. A scene that is not the
+ * history's present state is added to the history, so that undo leads back to the former one. NULL
+ * with an error. */
 gw_app *app_create(const app_def *def, gw_error *error);
 void app_destroy(gw_app *app); /* NULL is fine; after every thread that calls into it */
 
@@ -220,8 +221,8 @@ bool app_arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error);
  * false where the lease has expired. Every change is logged as an event `lease`. */
 typedef enum app_lease_ending {
     APP_LEASE_GIVEN_BACK, /* in order */
-    APP_LEASE_ABANDONED,  /* the client is gone: what is latched is forced off */
-    APP_LEASE_LAPSED      /* expired: the loop has forced off what is latched */
+    APP_LEASE_ABANDONED,  /* the client disconnected: latched devices are forced off */
+    APP_LEASE_LAPSED      /* expired: the loop has forced off latched devices */
 } app_lease_ending;
 bool app_lease_take(gw_app *app, const char *by, gw_error *error);
 bool app_lease_renew(gw_app *app);

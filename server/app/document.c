@@ -433,7 +433,7 @@ gw_text *app_document_text(const app_document *document)
     return text;
 }
 
-/* ---- what an edit did not change ------------------------------------------------------------- */
+/* ---- texts shared with the document before --------------------------------------------------- */
 
 static bool same_solution(const app_document *a, const app_document *b, int i)
 {

@@ -729,7 +729,7 @@ void app_lay_out_again(gw_app *app)
     app_document_put(now);
 }
 
-/* ---- left behind --------------------------------------------------------------------------- */
+/* ---- after geometry took a branch away ----------------------------------------------------- */
 
 void app_catch_up(gw_app *app)
 {

@@ -271,7 +271,7 @@ bool app_arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
     return armed;
 }
 
-/* ---- what the loop says -------------------------------------------------------------------- */
+/* ---- events of the loop -------------------------------------------------------------------- */
 
 /* Closes the devices that no scenario of the loop uses. Under the loop lock. */
 static void close_retired(gw_app *app)

@@ -35,7 +35,7 @@ typedef struct placing {
     double *positions; /* of the joints of its mechanisms */
 } placing;
 
-/* ---- what is said -------------------------------------------------------------------------- */
+/* ---- statements of the edit ---------------------------------------------------------------- */
 
 bool app_edit_states(app_edit *edit, const char *collection, const char *id, bool place,
                      bool motion, gw_error *error)

@@ -17,7 +17,7 @@
 #define STOP_WAIT_MS 1000    /* for the thread to notice a stop; an edit may delay it */
 #define TAGS         65536   /* most commands of one run: a step has one */
 
-/* ---- what a run asks for ------------------------------------------------------------------- */
+/* ---- actions of a run ---------------------------------------------------------------------- */
 
 static bool on_branch(const app_document *document, int tool, const char *branch)
 {

@@ -266,7 +266,7 @@ static int command_man(const command_line *line)
     return fflush(stdout) == 0 ? EXIT_DONE : EXIT_WORK_FAILED;
 }
 
-/* ---- what was asked for -------------------------------------------------------------------- */
+/* ---- parsing ------------------------------------------------------------------------------- */
 
 static int index_of(const cli_command *c, const char *option)
 {

@@ -32,7 +32,7 @@ bool mesh_file_known(const char *name)
     return ends_with(name, ".stl") || ends_with(name, ".obj");
 }
 
-/* ---- what is read -------------------------------------------------------------------------- */
+/* ---- points and triangles ------------------------------------------------------------------ */
 
 static bool grow_array(reading *r, void **items, int count, int *room, int most, size_t size)
 {

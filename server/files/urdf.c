@@ -545,7 +545,7 @@ static bool make_mechanism(builder *b, const char *tip)
     return make_gears(b) && settle_points(b);
 }
 
-/* ---- a description of which nothing moves --------------------------------------------------- */
+/* ---- a description without moving joints ---------------------------------------------------- */
 
 /* A sphere with the same sum of moments of inertia: r^2 = 5/2 (trace / 3) / m. */
 static gw_shape sphere_of(const gw_mass *m)

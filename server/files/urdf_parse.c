@@ -152,7 +152,7 @@ static bool read_origin(reading *xml, gw_pose *pose)
     return true;
 }
 
-/* ---- what elements say ----------------------------------------------------------------------- */
+/* ---- contents of elements -------------------------------------------------------------------- */
 
 /* Appends a zeroed element to an array; NULL with an error. */
 static void *append_element(reading *xml, void **array, int *count, int most, size_t size,

@@ -21,7 +21,7 @@ typedef struct gw_connections {
         bool at_work;        /* a request has begun, and its answer is not sent yet */
         bool gone;           /* shut down; its owner has yet to close it */
         long deadline_ms;    /* CLOCK_MONOTONIC */
-        long rests_since_ms; /* where it is not at work */
+        long rests_since_ms; /* where it is idle */
     } place[2 * GW_MAX_HTTP];
 } gw_connections;
 

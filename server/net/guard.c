@@ -359,7 +359,7 @@ guard_answer guard_judge(const gw_guard *guard, const char *token,
     return token ? GUARD_WRONG : GUARD_NO_TOKEN;
 }
 
-/* ---- who it is ----------------------------------------------------------------------------- */
+/* ---- roles of a client --------------------------------------------------------------------- */
 
 void peer_name(const struct sockaddr_storage *peer, const char *way, char out[PEER_NAME])
 {

@@ -331,7 +331,7 @@ static enum MHD_Result send_file(exchange *now, const asset *file)
     return queue_response(now, same ? 304 : 200, response);
 }
 
-/* ---- what is not REST ---------------------------------------------------------------------- */
+/* ---- pages, files, metrics ----------------------------------------------------------------- */
 
 static enum MHD_Result send_text(exchange *now, gw_text *body)
 {

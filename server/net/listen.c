@@ -53,7 +53,7 @@ struct gw_listener {
     waiting waiting[MAX_WAITING];
 };
 
-/* ---- what a request wants ------------------------------------------------------------------ */
+/* ---- classification of requests ------------------------------------------------------------ */
 
 typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_HALT, WISH_STATE, WISH_GONE } wish;
 

@@ -154,14 +154,14 @@ static bool on_auth(stream_request *now)
     return true;
 }
 
-/* ---- a hand ---------------------------------------------------------------------------------- */
+/* ---- the hand -------------------------------------------------------------------------------- */
 
 static bool send_hand(stream_request *now, const gw_command *command)
 {
     return app_send(now->stream->app, command, &now->error);
 }
 
-/* ---- what is meant --------------------------------------------------------------------------- */
+/* ---- the addressed body ---------------------------------------------------------------------- */
 
 /* A command to the tool or the body that the message names. */
 static gw_command command_of(const stream_request *now, gw_command_kind kind)
@@ -191,7 +191,7 @@ static bool can_be_taken(stream_request *now, const app_document *document, cons
                    id);
 }
 
-/* ---- who holds what -------------------------------------------------------------------------- */
+/* ---- drags and pushes by client -------------------------------------------------------------- */
 
 static stream_grip *grip_of(gw_stream *stream, const gw_command *command, gw_command_kind kind)
 {
@@ -347,7 +347,7 @@ static bool on_halt(stream_request *now)
     return true;
 }
 
-/* ---- letting go ------------------------------------------------------------------------------ */
+/* ---- ends of drags and pushes ---------------------------------------------------------------- */
 
 /* Releases the drag, or sets the push to zero. */
 static void end_grip(gw_stream *stream, stream_grip *g)

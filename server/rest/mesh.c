@@ -33,7 +33,7 @@ void api_mesh_get(api_call *call)
     gw_mesh_put(mesh);
 }
 
-/* ---- who uses it --------------------------------------------------------------------------- */
+/* ---- references to a mesh ------------------------------------------------------------------ */
 
 static bool names_mesh(const gw_shape *shape, const char *file)
 {

@@ -11,7 +11,7 @@
 #include "server/app/diff.h"
 #include "server/files/urdf.h"
 
-/* ---- what every row does alike ------------------------------------------------------------- */
+/* ---- common to all rows -------------------------------------------------------------------- */
 
 /* Untyped wrappers of the functions of scene and schema for an entry, as a row takes them. */
 #define ENTRY(name, type, most, made)                                                              \
@@ -46,7 +46,7 @@ static bool is_equal(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* ---- what stands on objects and links ------------------------------------------------------- */
+/* ---- references to objects and links -------------------------------------------------------- */
 
 /* True where the name is that of object `index`, or of a link of mechanism `index` from number
  * `first` on. */

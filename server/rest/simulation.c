@@ -108,7 +108,7 @@ void api_events_get(api_call *call)
     api_json(call, 200, list);
 }
 
-/* ---- what needs no scene ------------------------------------------------------------------- */
+/* ---- routes without a scene ---------------------------------------------------------------- */
 
 void api_solve(api_call *call)
 {

@@ -100,7 +100,7 @@ void wire_sample_row(const gw_snapshot *s, double *row)
     row[wire_columns(s->joint_count)] = s->contact.impulse;
 }
 
-/* ---- what joints bear ------------------------------------------------------------------------ */
+/* ---- wrenches of joints ---------------------------------------------------------------------- */
 
 enum { OF_WRENCH = 6 };
 

@@ -85,7 +85,7 @@ static const wire_table desired_table = {
     .size = sizeof(gw_desired_def),
     .initial = no_desired};
 
-/* ---- what a tool has ----------------------------------------------------------------------- */
+/* ---- members of a tool --------------------------------------------------------------------- */
 
 static const wire_field of_gains[] = {{"p", NUMBER, AT(gw_gains, p), REQUIRED},
                                       {"i", NUMBER, AT(gw_gains, i), REQUIRED},

@@ -67,7 +67,7 @@ void wire_add(json_t *object, const char *name, json_t *value);
 /* Refuses members other than those in `allowed` (NULL-terminated). */
 bool wire_only(const json_t *object, const char *at, const char *const *allowed, gw_error *error);
 
-/* "stopped", "running", "paused" by gw_run_state; NULL behind the last. */
+/* "stopped", "running", "paused" by gw_run_state; terminated by NULL. */
 extern const char *const wire_run_states[];
 
 /* ---- scene --------------------------------------------------------------------------------- */
@@ -290,7 +290,7 @@ void wire_row(const gw_snapshot *snapshot, int joints, double *row);
 int wire_sample_columns(int joints);
 void wire_sample_row(const gw_snapshot *snapshot, double *row);
 
-/* The names of so many columns, an array. */
+/* The names of `columns` columns, an array. */
 json_t *wire_sample_names(int columns);
 
 /* Wrenches of joints in the scene's order, without gears: the number of columns ID.fx .. ID.tz,

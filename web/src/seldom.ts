@@ -1,4 +1,4 @@
-// Panels that are seldom shown, bundled apart (ui/lazy.tsx).
+// Panels that are seldom shown, in bundles of their own (ui/lazy.tsx).
 
 export { AssemblyPanel } from './panels/assembly';
 export { ContactRules } from './panels/contactrules';

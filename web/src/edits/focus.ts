@@ -43,7 +43,7 @@ export function goToPart(by: 1 | -1): void {
   }
 }
 
-// ---- when what had it goes -------------------------------------------------------------------------------
+// ---- when the focused control is removed -----------------------------------------------------------------
 
 interface Step {
   parent: Element;

@@ -99,7 +99,7 @@ export function stepNote(step: Step, result: StepProgress | undefined): string {
   return ` (${pushed}${fixed(result.seconds, 2)} s)`;
 }
 
-// ---- steps out of what is there now ------------------------------------------------------------------
+// ---- steps made from the present state ---------------------------------------------------------------
 
 export function presentPose(object: string, until: MoveStep['until']): MoveStep {
   const values = store.solutions.value.get(object)?.parameters ?? [];

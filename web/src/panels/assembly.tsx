@@ -179,7 +179,7 @@ function Settings({ disabled }: { disabled: boolean }): JSX.Element {
   );
 }
 
-// ---- how it goes -----------------------------------------------------------------------------------------
+// ---- progress --------------------------------------------------------------------------------------------
 
 function Progress({ now }: { now: AssemblyRun }): JSX.Element {
   const place = useRef<HTMLDivElement>(null);

@@ -1,4 +1,4 @@
-// The list of constraints with the state of each (ok, redundant, disabled, in conflict), told by a shape and a word,
+// The list of constraints with the state of each (ok, redundant, disabled, in conflict), shown by a symbol and a word,
 // not by colour alone, and with the offered fixes.
 
 import type { JSX } from 'preact';

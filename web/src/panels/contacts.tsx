@@ -21,7 +21,7 @@ const marks: Partial<Record<ContactPoint['state'], Mark>> = {
   jammed: { icon: 'jammed', word: 'jammed', tone: 'conflict' },
 };
 
-// ---- what touches now -----------------------------------------------------------------------------------
+// ---- bodies in contact ----------------------------------------------------------------------------------
 
 interface Pair {
   a: string;

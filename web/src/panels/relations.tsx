@@ -13,7 +13,7 @@ import { NumberField, Row, Section } from '../ui/widgets';
 
 type Joint = Exclude<SceneJoint, { type: 'gear' }>;
 
-// ---- what every entry has -----------------------------------------------------------------------------
+// ---- common to all entries ----------------------------------------------------------------------------
 
 function Entry(p: {
   collection: 'joints' | 'springs';

@@ -91,7 +91,7 @@ export function surfacePoint(g: SurfaceShape, u: number, v: number): Vec3 {
   return pointOn(columnAt(g, net, v), g.knots[0]!, g.degree[0]!, u);
 }
 
-// ---- parameters at which it is drawn -------------------------------------------------------------------
+// ---- parameters for drawing ----------------------------------------------------------------------------
 
 const SAG = 4e-4; // chords' distance from the shape, relative to its size: half a pixel where it fills a screen
 const MOST_HALVINGS = 5; // of a cell between isolines
@@ -184,7 +184,7 @@ export function curvePoints(g: CurveShape): Vec3[] {
   return ruling([row], g.knots, g.degree, g.trim, SAG * sizeOf(g)).at.map((s) => pointOn(row, g.knots, g.degree, s));
 }
 
-// ---- what it is for picking -------------------------------------------------------------------------------
+// ---- for picking ------------------------------------------------------------------------------------------
 
 const nets = new WeakMap<SurfaceShape, Net>();
 const ways = new WeakMap<CurveShape, Vec3[]>();

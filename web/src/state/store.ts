@@ -144,7 +144,7 @@ export function featureOf(ref: string): Feature | undefined {
   return features.value.get(splitRef(ref)[0])?.find((f) => f.id === ref);
 }
 
-// ---- what the person is doing -------------------------------------------------------------------
+// ---- selection and pointer ----------------------------------------------------------------------
 
 export const picked = signal<readonly string[]>([]); // up to two features, in the order picked
 export const selectedObject = signal(''); // the id of an object, a mechanism, or a link, "arm.1"

@@ -26,7 +26,7 @@ export interface PlacedContact {
   motions: readonly ContactMotion[];
 }
 
-// ---- what a contact allows ---------------------------------------------------------------------------
+// ---- motions that a contact allows -------------------------------------------------------------------
 
 type Axes = readonly (0 | 1 | 2)[];
 const TURNS: Record<Touch, Record<'sliding' | 'rolling' | 'pure-rolling', Axes>> = {
@@ -78,7 +78,7 @@ export const contactWords = computed(() => {
   return (at && touchingWords(c.type, at.motions.length, at.touch === 'line' || at.touch === 'parallel')) ?? '';
 });
 
-// ---- where they touch ----------------------------------------------------------------------------------
+// ---- contact frames ------------------------------------------------------------------------------------
 
 const isWire = (e: WorldElement): boolean => e.kind === 'curve' || e.kind === 'rim';
 const PARALLEL = 1e-4; // tolerance for poses in single precision

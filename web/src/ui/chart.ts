@@ -36,7 +36,7 @@ export const power = (of: number): string => `10${[...String(of)].map((c) => SUP
 
 export class Chart {
   private readonly pen: CanvasRenderingContext2D;
-  private w = 0; // in CSS pixels, as told by `resize`
+  private w = 0; // in CSS pixels, set by `resize`
   private h = 0;
   private low = 0;
   private high = 1;

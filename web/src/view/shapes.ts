@@ -304,8 +304,8 @@ uniform float edgeWidth;
 varying vec3 vRim;
 varying vec4 vRuled;
 `;
-// Edges fade with the distance, so that they do not hide the faces. The silhouette of a round face: with f = `facing`,
-// which falls with the square root of the distance to the silhouette, that distance is half of f / |grad f|.
+// Edges fade with the distance, so that they do not hide the faces. The silhouette of a round face: f = `facing` goes
+// as the square root of the distance d to the silhouette, so d = f / (2 |grad f|).
 const EDGE_MIX = `
   vec3 grain = max(fwidth(vRim), vec3(1e-6));
   vec3 toEdge = (1.0 - abs(vRim)) / grain;
@@ -327,7 +327,7 @@ export interface Skin {
   opacity?: number;
   edgeWidth?: number;
   edgeAlpha?: number;
-  marked?: boolean; // round bodies show by lines how they are turned
+  marked?: boolean; // round bodies have lines that show their rotation
 }
 
 // A lit surface with its edges drawn in the material.

@@ -147,7 +147,7 @@ export class Viewport implements Viewer {
     key.target.position.set(0, 0, -1);
   }
 
-  // ---- what changes the picture ---------------------------------------------------------------------
+  // ---- changes of the picture -----------------------------------------------------------------------
 
   private subscribe(): void {
     effect(() => {
