@@ -378,10 +378,9 @@ static int free_form_manifold(const gw_free_form *form, bool ball, const gw_trim
                             .reach = query->reach};
     double deviation = gw_free_form_deviation(form);
     int count;
-    q.side = ball ? 0 : gw_free_form_side(&q);
     if (ball) {
         count = gw_free_form_ball(&q, points, capacity, gap);
-    } else if ((count = gw_free_form_curves(&q, points, capacity, gap)) < 0) {
+    } else if ((count = gw_free_form_solid(&q, points, capacity, gap)) < 0) {
         near.reach += deviation;
         near.mesh_is_a = false;
         near.unreduced = true;

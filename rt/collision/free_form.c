@@ -28,11 +28,6 @@ enum {
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-static gw_vec3 corner(const gw_free_form *f, int t, int k)
-{
-    return f->mesh->vertices[f->mesh->triangles[t][k]];
-}
-
 static void parameters_at(const gw_free_form *f, int t, const double share[3], double x[2])
 {
     for (int k = 0; k < 2; k++)
@@ -92,7 +87,8 @@ static void sample_triangles(gw_free_form *f)
         {0.5, 0, 0.5},      {0.5, 0.5, 0},      {1. / 3, 1. / 3, 1. / 3}};
     double turned = 0;
     for (int t = 0; t < f->mesh->triangle_count; t++) {
-        gw_vec3 a = corner(f, t, 0), b = corner(f, t, 1), c = corner(f, t, 2), own, on;
+        gw_vec3 a = gw_triangle_corner(f, t, 0), b = gw_triangle_corner(f, t, 1),
+                c = gw_triangle_corner(f, t, 2), own, on;
         gw_vec3 n = gw_unit(gw_cross(gw_sub(b, a), gw_sub(c, a)));
         double sine = 0;
         f->normals[t] = n;
@@ -242,7 +238,8 @@ static gw_bend bend_beside(const gw_foot *t)
 /* The closest point of a triangle to x, by shares of its corners (Ericson's Voronoi regions). */
 static gw_vec3 closest_of_triangle(const gw_free_form *f, int t, gw_vec3 x, double share[3])
 {
-    gw_vec3 a = corner(f, t, 0), b = corner(f, t, 1), c = corner(f, t, 2);
+    gw_vec3 a = gw_triangle_corner(f, t, 0), b = gw_triangle_corner(f, t, 1),
+            c = gw_triangle_corner(f, t, 2);
     gw_vec3 ab = gw_sub(b, a), ac = gw_sub(c, a), bc = gw_sub(c, b);
     double d1 = gw_dot(ab, gw_sub(x, a)), d2 = gw_dot(ac, gw_sub(x, a));
     double d3 = gw_dot(ab, gw_sub(x, b)), d4 = gw_dot(ac, gw_sub(x, b));
@@ -315,8 +312,9 @@ static int find_seeds(const gw_free_form *f, gw_vec3 x, double range, seed seeds
  * seed's triangle, and the normals between them hardly change. */
 static bool leads_to(const gw_free_form *f, const seed *s, const gw_foot *t)
 {
-    double size = gw_distance(corner(f, s->triangle, 0), corner(f, s->triangle, 1)) +
-                  gw_distance(corner(f, s->triangle, 0), corner(f, s->triangle, 2));
+    double size =
+        gw_distance(gw_triangle_corner(f, s->triangle, 0), gw_triangle_corner(f, s->triangle, 1)) +
+        gw_distance(gw_triangle_corner(f, s->triangle, 0), gw_triangle_corner(f, s->triangle, 2));
     double sine = gw_norm(gw_cross(
         f->outward > 0 ? f->normals[s->triangle] : gw_neg(f->normals[s->triangle]), t->normal));
     return gw_distance(s->point, t->point) < size && sine < f->lean[s->triangle];
@@ -327,13 +325,20 @@ static bool is_same(const gw_free_form *f, const gw_foot *a, const gw_foot *b)
     return gw_distance(a->point, b->point) < GW_FREE_FORM_SAME * f->surface->size;
 }
 
+/* The foot that a seed leads to. False also if it is farther than the seed: Newton's method jumped
+ * past a centre of curvature. */
+static bool foot_of_seed(const gw_free_form *f, gw_vec3 x, const seed *s, gw_foot *t)
+{
+    return gw_foot_find(f, x, s->parameter, t) && t->distance <= s->distance + f->deviation;
+}
+
 bool gw_foot_nearest(const gw_free_form *f, gw_vec3 x, double range, gw_foot *t)
 {
     seed seeds[SEEDS_MAX];
     double nearest;
     int count = find_seeds(f, x, range, seeds, &nearest);
     for (int i = 0; i < count; i++)
-        if (gw_foot_find(f, x, seeds[i].parameter, t))
+        if (foot_of_seed(f, x, &seeds[i], t))
             return true;
     return false;
 }
@@ -351,16 +356,15 @@ gw_vec3 gw_out_of_surface(const gw_free_form_query *q, gw_vec3 x)
     return gw_add(q->origin, gw_mat3_mul(&q->rotation, x));
 }
 
-double gw_free_form_side(const gw_free_form_query *q)
+bool gw_foot_of_centre(gw_free_form_query *q, gw_foot *t)
 {
     const gw_convex *c = q->convex;
     double range = c->size + c->rounding + q->reach + q->form->deviation;
-    gw_foot t;
-    if (q->form->mesh->closed || !gw_finite3(q->centre))
-        return 1;
-    if (!gw_foot_nearest(q->form, gw_into_surface(q, q->centre), range, &t))
-        return 0;
-    return t.height < 0 ? -1 : 1;
+    if (!gw_finite3(q->centre) ||
+        !gw_foot_nearest(q->form, gw_into_surface(q, q->centre), range, t))
+        return false;
+    q->side = t->height < 0 && !q->form->mesh->closed ? -1 : 1;
+    return true;
 }
 
 /* 1, or -1 where the solid is on the other side of an open surface than its normal. */
@@ -440,7 +444,7 @@ int gw_free_form_ball(const gw_free_form_query *q, gw_manifold_point *points, in
         for (int k = 0; k < feet_count && !known; k++)
             known = leads_to(f, &seeds[i], &feet[k]);
         gw_foot *t = &feet[feet_count];
-        if (known || !gw_foot_find(f, x, seeds[i].parameter, t) ||
+        if (known || !foot_of_seed(f, x, &seeds[i], t) ||
             !gw_foot_ball(q, x, radius, t, &found[feet_count]))
             continue;
         for (int k = 0; k < feet_count && !known; k++)

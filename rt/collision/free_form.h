@@ -35,22 +35,17 @@ typedef struct gw_free_form_query {
     double side; /* 1 where that is the surface's normal's, -1 where the other; 0: of each foot */
 } gw_free_form_query;
 
-/* The side of an open surface for a query (1 or -1), by the foot of the solid's centre: the tangent
- * plane at the foot of a distant point may lie above the centre of a curved surface. 0: there is no
- * foot near the centre. RT safe. */
-double gw_free_form_side(const gw_free_form_query *query);
-
 /* Contact points of a ball: each local minimum of the surface's distance from its centre, with a
  * gap of at most the reach; at most `capacity`, nearest first; returns how many. *gap: the distance
  * of ball and surface, at most the reach. The ball is a, the surface b. RT safe. */
 int gw_free_form_ball(const gw_free_form_query *query, gw_manifold_point *points, int capacity,
                       double *gap);
 
-/* Contact points of each feature (rims, ends, side, apex) of a capsule, a cylinder or a cone where
- * the near surface is smooth and has no border; otherwise as gw_free_form_ball(). -1: another
- * solid, or the surface has an edge or a kink there. RT safe. */
-int gw_free_form_curves(const gw_free_form_query *query, gw_manifold_point *points, int capacity,
-                        double *gap);
+/* Contact points of each feature (vertices, edges, rims, sides, faces) of a solid that has few of
+ * them, where the near surface is smooth and has no border; otherwise as gw_free_form_ball(). -1:
+ * the solid has more features, or the surface has an edge or a kink there. RT safe. */
+int gw_free_form_solid(const gw_free_form_query *query, gw_manifold_point *points, int capacity,
+                       double *gap);
 
 /* Contact points of any other convex solid (a) from its points `found` on the triangles: each is
  * moved to the local minimum of the distance of the same feature from the surface itself (b);

@@ -15,8 +15,9 @@
 #include "rt/geometry/nurbs_pole.h"
 
 enum {
-    RIM_POINTS = 8, /* of a rim that lies on the surface */
-    STEPS_MAX = 12  /* of Newton's method along a curve or over a face */
+    RIM_POINTS = 8,   /* of a rim that lies on the surface */
+    STEPS_MAX = 12,   /* of Newton's method along a curve or over a face */
+    VERTICES_MAX = 16 /* of a polytope that is taken feature by feature */
 };
 
 #define NEARLY_FLAT 1e-3 /* curvature times the surface's size of what does not bend */
@@ -42,6 +43,12 @@ typedef enum refined {
     MOVED, /* to the surface */
     GONE   /* this feature does not touch the surface here */
 } refined;
+
+/* Nothing of the solid is deeper (m). */
+static double deepest(const gw_free_form_query *q)
+{
+    return GW_FREE_FORM_DEEPEST * (q->convex->size + q->convex->rounding);
+}
 
 static gw_vec3 curve_at(const curve *c, double t, gw_vec3 *first, gw_vec3 *second)
 {
@@ -132,8 +139,7 @@ static refined refine_curve(const gw_free_form_query *q, const curve *c, double 
         if (!last)
             continue;
         double radius = c->rim ? 0 : c->radius + at * c->taper;
-        if (height - radius > q->reach ||
-            !(height > -GW_FREE_FORM_DEEPEST * (q->convex->size + q->convex->rounding)))
+        if (height - radius > q->reach || !(height > -deepest(q)))
             return GONE;
         if (c->rim) {
             /* as a ball that hardly moves while the solid turns about its axis */
@@ -220,7 +226,7 @@ static refined refine_face(const gw_free_form_query *q, const gw_foot *from, gw_
                                  .of_face = true,
                                  .gap = height,
                                  .feature_a = m->feature_a & ~(uint32_t)GW_FEATURE_SIDE};
-        return height <= q->reach ? MOVED : GONE;
+        return height <= q->reach && height > -deepest(q) ? MOVED : GONE;
     }
     return KEPT;
 }
@@ -472,10 +478,14 @@ static bool is_on_rim(const gw_manifold_point *m, const gw_manifold_point *point
     return rim && m->gap > least - LOWER;
 }
 
-int gw_free_form_refine(const gw_free_form_query *q, const gw_manifold_point *found, int count,
+int gw_free_form_refine(const gw_free_form_query *query, const gw_manifold_point *found, int count,
                         gw_manifold_point *points, int capacity)
 {
-    assert(q->form && q->convex && found && points);
+    assert(query->form && query->convex && found && points);
+    gw_free_form_query own = *query;
+    const gw_free_form_query *q = &own;
+    gw_foot centre;
+    gw_foot_of_centre(&own, &centre);
     gw_manifold_point left[GW_TRIMESH_POINTS];
     starts s = {.count = 0};
     double z;
@@ -507,14 +517,26 @@ int gw_free_form_refine(const gw_free_form_query *q, const gw_manifold_point *fo
     return n;
 }
 
-/* ---- solids of a few curves: capsules, cylinders, cones -----------------------------------------
+/* ---- solids of few features: boxes and small hulls, capsules, cylinders, cones -----------------
  */
 
 /* What has been found of such a solid. */
 typedef struct gathered {
+    gw_vec3 up; /* all triangles that are near lie below `top` along it (the surface's frame) */
+    double top;
     int count;
     gw_manifold_point points[GW_TRIMESH_POINTS];
 } gathered;
+
+/* The foot of a point (in the surface's frame) with a ball of that radius that is within the reach
+ * and `slack`, or below the surface. */
+static bool foot_near(const gw_free_form_query *q, const gathered *g, gw_vec3 x, double radius,
+                      double slack, gw_foot *t)
+{
+    double above = radius + q->reach + q->form->deviation + slack;
+    return gw_dot(g->up, x) - g->top < above &&
+           gw_foot_nearest(q->form, x, fmax(above, deepest(q)), t);
+}
 
 static void gather(const gw_free_form_query *q, gathered *g, const gw_manifold_point *m)
 {
@@ -523,21 +545,31 @@ static void gather(const gw_free_form_query *q, gathered *g, const gw_manifold_p
 }
 
 /* Whether the surface is smooth, and goes on, wherever the solid is near; *none: it is nowhere
- * near.
- */
-static bool is_smooth_near(const gw_free_form_query *q, bool *none)
+ * near. */
+static bool is_smooth_near(const gw_free_form_query *q, gathered *g, bool *none)
 {
     const gw_free_form *f = q->form;
     const gw_convex *c = q->convex;
+    gw_vec3 centre = gw_into_surface(q, c->origin), sum = {0, 0, 0};
     int triangles[GW_FREE_FORM_TRIANGLES];
     double range = c->size + c->rounding + q->reach + f->deviation;
-    int count = gw_trimesh_near(f->trimesh, gw_into_surface(q, c->origin), range, triangles,
-                                GW_FREE_FORM_TRIANGLES);
-    bool smooth = count <= GW_FREE_FORM_TRIANGLES;
-    for (int i = 0; i < count && smooth; i++)
-        smooth = f->lean[triangles[i]] < 1;
+    int count = gw_trimesh_near(f->trimesh, centre, range, triangles, GW_FREE_FORM_TRIANGLES);
     *none = count == 0;
-    return smooth;
+    if (*none || count > GW_FREE_FORM_TRIANGLES)
+        return *none;
+    for (int i = 0; i < count; i++) {
+        if (f->lean[triangles[i]] == 1)
+            return false;
+        sum = gw_add(sum, f->normals[triangles[i]]);
+    }
+    g->top = -INFINITY;
+    g->up = gw_norm2(sum) > 0 ? gw_unit(sum) : gw_v3(0, 0, 1);
+    if (gw_dot(g->up, gw_sub(centre, gw_triangle_corner(f, triangles[0], 0))) < 0)
+        g->up = gw_neg(g->up);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++)
+            g->top = fmax(g->top, gw_dot(g->up, gw_triangle_corner(f, triangles[i], k)));
+    return true;
 }
 
 /* A ball of that radius about a point of the solid. */
@@ -549,35 +581,37 @@ static void gather_ball(const gw_free_form_query *q, gw_vec3 x, double radius, u
         gather(q, g, &m);
 }
 
-/* A line with balls about its points, where it is nearest between its ends. */
+/* A line with balls about its points: each place between its ends where it is nearest. */
 static void gather_line(const gw_free_form_query *q, const curve *c, uint32_t feature, gathered *g)
 {
     enum { SAMPLES = 5 };
-    const double sagitta = 0.1 * c->high * gw_norm(c->d) / (SAMPLES - 1); /* between two samples */
+    const double between = c->high * gw_norm(c->d) / (SAMPLES - 1), sagitta = 0.1 * between;
     gw_vec3 first, second;
-    gw_foot t, best;
-    double least = INFINITY, at = 0;
+    gw_foot feet[SAMPLES];
+    double gap[SAMPLES + 2]; /* and beyond both ends */
+    gap[0] = gap[SAMPLES + 1] = INFINITY;
     for (int i = 0; i < SAMPLES; i++) {
         double s = c->high * i / (SAMPLES - 1), radius = c->radius + s * c->taper;
-        double range = radius + q->reach + q->form->deviation + sagitta;
-        if (!gw_foot_nearest(q->form, curve_at(c, s, &first, &second), range, &t) || t.sharp)
-            continue;
-        double gap = gw_foot_side(q, &t) * t.height - radius;
-        if (gap < least)
-            least = gap, at = s, best = t;
+        gw_vec3 x = curve_at(c, s, &first, &second);
+        gap[i + 1] = INFINITY;
+        if (foot_near(q, g, x, radius, sagitta, &feet[i]) && !feet[i].sharp)
+            gap[i + 1] = gw_foot_side(q, &feet[i]) * feet[i].height - radius;
     }
-    gw_manifold_point m;
-    int end;
-    if (isfinite(least) && refine_curve(q, c, at, &best, feature, &end, &m) == MOVED)
-        gather(q, g, &m);
+    for (int i = 0; i < SAMPLES; i++) {
+        gw_manifold_point m;
+        int end;
+        if (isfinite(gap[i + 1]) && gap[i + 1] <= gap[i] && gap[i + 1] <= gap[i + 2] &&
+            refine_curve(q, c, c->high * i / (SAMPLES - 1), &feet[i], feature, &end, &m) == MOVED)
+            gather(q, g, &m);
+    }
 }
 
-/* A rim: where it lies, points of it that are fixed in the solid; and its lowest points. */
-static void gather_rim(const gw_free_form_query *q, double z, gathered *g)
+/* A rim: where it lies, points of it that are fixed in the solid; and its lowest points. *lowest:
+ * the foot of one near these; false where there is none. */
+static bool gather_rim(const gw_free_form_query *q, double z, gathered *g, gw_foot *lowest)
 {
     const gw_convex *s = q->convex;
     const double sagitta = 0.1 * s->radius; /* of the rim between two points */
-    double range = q->reach + sagitta + q->form->deviation;
     curve c = {
         .rim = true, .from = of_solid(q, gw_v3(0, 0, z)), .d = axis_of(q), .radius = s->radius};
     c.e = gw_mat3_tmul(&q->rotation,
@@ -585,15 +619,16 @@ static void gather_rim(const gw_free_form_query *q, double z, gathered *g)
     c.g = gw_cross(c.d, c.e);
     double height[RIM_POINTS], out = z > 0.5 * (s->low + s->high) ? 1 : -1;
     gw_foot feet[RIM_POINTS];
-    int first_point = g->count;
+    int first_point = g->count, least = -1;
     for (int i = 0; i < RIM_POINTS; i++) {
         gw_vec3 first, second, x = curve_at(&c, 2 * GW_PI * i / RIM_POINTS, &first, &second);
         height[i] = INFINITY;
-        if (!gw_foot_nearest(q->form, x, range, &feet[i]) || feet[i].sharp)
+        if (!foot_near(q, g, x, 0, sagitta, &feet[i]) || feet[i].sharp)
             continue;
         double side = gw_foot_side(q, &feet[i]);
         gw_manifold_point m;
         height[i] = side * feet[i].height;
+        least = least < 0 || height[i] < height[least] ? i : least;
         bool lies = -out * side * gw_dot(c.d, feet[i].normal) > LIES;
         if (!lies || !gw_foot_ball(q, x, 0, &feet[i], &m))
             continue;
@@ -613,58 +648,82 @@ static void gather_rim(const gw_free_form_query *q, double z, gathered *g)
         if (rim_points == 0 || !is_on_rim(&m, &g->points[first_point], rim_points))
             gather(q, g, &m);
     }
+    if (least >= 0)
+        *lowest = feet[least];
+    return least >= 0;
 }
 
-/* The flat end of a cylinder or a cone, over a surface that bends away from it. */
-static void gather_end(const gw_free_form_query *q, double z, gathered *g)
+/* The flat face of the solid that is most opposite to the surface at a foot, over what bends away
+ * from it: from there. */
+static void gather_face(const gw_free_form_query *q, const gw_foot *foot, gathered *g)
 {
-    const gw_convex *s = q->convex;
-    double out = z > 0.5 * (s->low + s->high) ? 1 : -1;
-    gw_vec3 x = of_solid(q, gw_v3(0, 0, z)), away = gw_scale(-out, axis_of(q));
-    gw_foot t;
-    if (!gw_foot_nearest(q->form, x, q->reach + s->radius, &t) || t.sharp ||
-        gw_foot_side(q, &t) * gw_dot(t.normal, away) < LIES)
+    gw_reference_face face;
+    gw_vec3 n = gw_mat3_mul(&q->rotation, gw_scale(gw_foot_side(q, foot), foot->normal));
+    if (foot->sharp || !gw_convex_reference_face(q->convex, gw_neg(n), LIES, &face))
         return;
-    gw_manifold_point m = {.normal = gw_mat3_mul(&q->rotation, away),
-                           .feature_a = rim_id(s, z) | GW_FEATURE_FACE};
-    if (refine_face(q, &t, &m) == MOVED)
+    gw_manifold_point m = {.normal = gw_neg(face.normal),
+                           .feature_a = (uint32_t)face.id | GW_FEATURE_FACE};
+    if (refine_face(q, foot, &m) == MOVED)
         gather(q, g, &m);
 }
 
-int gw_free_form_curves(const gw_free_form_query *q, gw_manifold_point *points, int capacity,
-                        double *gap)
+/* Vertices and edges of a polytope. *lowest as of gather_rim(). */
+static bool gather_polytope(const gw_free_form_query *q, gathered *g, gw_foot *lowest)
 {
-    assert(q->form && q->convex && points && gap);
-    const gw_convex *s = q->convex;
-    bool capsule = s->core == GW_CORE_POLYTOPE && s->polytope->vertex_count == 2, none;
-    if ((s->core == GW_CORE_POLYTOPE && !capsule) || !gw_finite3(s->origin) ||
-        !is_smooth_near(q, &none))
+    const gw_polytope *p = q->convex->polytope;
+    const double rounding = q->convex->rounding;
+    double least = INFINITY;
+    for (int i = 0; i < p->vertex_count; i++) {
+        gw_vec3 x = of_solid(q, p->vertices[i]);
+        gw_manifold_point m;
+        gw_foot t;
+        if (!foot_near(q, g, x, rounding, 0, &t) || !gw_foot_ball(q, x, rounding, &t, &m))
+            continue;
+        m.feature_a = (uint32_t)i;
+        gather(q, g, &m);
+        if (m.gap < least)
+            least = m.gap, *lowest = t;
+    }
+    for (int i = 0; i < p->edge_count; i++) {
+        gw_vec3 from = of_solid(q, p->vertices[p->edges[i][0]]);
+        gw_vec3 to = of_solid(q, p->vertices[p->edges[i][1]]);
+        curve c = {.from = from, .d = gw_sub(to, from), .high = 1, .radius = rounding};
+        gather_line(q, &c, (uint32_t)i | GW_FEATURE_EDGE, g);
+    }
+    return isfinite(least);
+}
+
+int gw_free_form_solid(const gw_free_form_query *query, gw_manifold_point *points, int capacity,
+                       double *gap)
+{
+    assert(query->form && query->convex && points && gap);
+    const gw_convex *s = query->convex;
+    gw_free_form_query q = *query;
+    bool polytope = s->core == GW_CORE_POLYTOPE, none, known;
+    gathered g = {.count = 0};
+    gw_foot centre, lowest, top;
+    if ((polytope && s->polytope->vertex_count > VERTICES_MAX) || !gw_finite3(s->origin) ||
+        !is_smooth_near(&q, &g, &none))
         return -1;
-    *gap = q->reach;
+    *gap = q.reach;
     if (none)
         return 0;
-    gathered g = {.count = 0};
-    curve line = {.high = 1};
-    uint32_t feature = GW_ID_BASE | GW_FEATURE_EDGE;
-    if (capsule) {
-        gw_vec3 low = of_solid(q, s->polytope->vertices[0]);
-        gw_vec3 high = of_solid(q, s->polytope->vertices[1]);
-        line.from = low, line.d = gw_sub(high, low), line.radius = s->rounding;
-        feature = GW_FEATURE_EDGE;
-        gather_ball(q, low, s->rounding, 0, &g);
-        gather_ball(q, high, s->rounding, 1, &g);
+    bool found = gw_foot_of_centre(&q, &centre);
+    if (polytope) {
+        known = gather_polytope(&q, &g, &lowest);
     } else {
-        line = side_of(q);
-        gather_rim(q, s->low, &g);
-        gather_end(q, s->low, &g);
+        curve side = side_of(&q);
+        known = gather_rim(&q, s->low, &g, &lowest);
         if (s->core == GW_CORE_CONE)
-            gather_ball(q, of_solid(q, gw_v3(0, 0, s->high)), 0, GW_ID_APEX, &g);
-        else {
-            gather_rim(q, s->high, &g);
-            gather_end(q, s->high, &g);
-        }
+            gather_ball(&q, of_solid(&q, gw_v3(0, 0, s->high)), 0, GW_ID_APEX, &g);
+        else if (gather_rim(&q, s->high, &g, &top))
+            gather_face(&q, &top, &g);
+        gather_line(&q, &side, GW_ID_BASE | GW_FEATURE_EDGE, &g);
     }
-    gather_line(q, &line, feature, &g);
+    if (known)
+        gather_face(&q, &lowest, &g);
+    if (found)
+        gather_face(&q, &centre, &g);
     for (int i = 0; i < g.count; i++)
         for (int k = 0; k < i; k++)
             g.points[i].feature_b += g.points[k].feature_a == g.points[i].feature_a;

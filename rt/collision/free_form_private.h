@@ -26,6 +26,11 @@ struct gw_free_form {
     double deviation;
 };
 
+static inline gw_vec3 gw_triangle_corner(const gw_free_form *form, int triangle, int k)
+{
+    return form->mesh->vertices[form->mesh->triangles[triangle][k]];
+}
+
 /* The closest point of the surface to a point, in its frame. */
 typedef struct gw_foot {
     double parameter[2];
@@ -54,6 +59,11 @@ gw_bend gw_foot_bend_above(const gw_free_form *form, const gw_foot *foot, gw_vec
 /* From the world into the surface's frame, and back. */
 gw_vec3 gw_into_surface(const gw_free_form_query *query, gw_vec3 x);
 gw_vec3 gw_out_of_surface(const gw_free_form_query *query, gw_vec3 x);
+
+/* The foot of the solid's centre, which decides the query's side: the tangent plane at the foot of
+ * a point far from the centre may be above the centre where the surface is curved. False if no foot
+ * is near. */
+bool gw_foot_of_centre(gw_free_form_query *query, gw_foot *foot);
 
 /* 1, or -1 if the solid is on the side of an open surface opposite to its normal. */
 double gw_foot_side(const gw_free_form_query *query, const gw_foot *foot);

@@ -168,16 +168,16 @@ static double lowest_of_edges(const gw_shape *s, const gw_pose *p, double a, dou
     return least;
 }
 
-/* What touches with edges, rims and corners alone, a cone in a steep bowl and a box on a saddle, is
- * as deep as the deepest of their points. */
+/* What touches with edges, rims and corners alone, a cone or a box in a steep bowl and a box on a
+ * saddle, is as deep as the deepest of their points. */
 static void solids_are_as_deep_as_their_edges(void **state)
 {
     (void)state;
-    static const double bends[2][2] = {{8, 5}, {2, -1}};
-    const gw_shape solids[2] = {round_shape(GW_SHAPE_CONE, 0.03, 0.06),
-                                box_shape(0.05, 0.054, 0.07)};
+    static const double bends[3][2] = {{8, 5}, {2, -1}, {8, 5}};
+    const gw_shape solids[3] = {round_shape(GW_SHAPE_CONE, 0.03, 0.06),
+                                box_shape(0.05, 0.054, 0.07), box_shape(0.064, 0.119, 0.078)};
     unsigned seed = 5;
-    for (int kind = 0; kind < 2; kind++) {
+    for (int kind = 0; kind < 3; kind++) {
         double a = bends[kind][0], b = bends[kind][1], worst = 0;
         gw_shape form = sheet(a, b);
         gw_detector *d = pair_of(&solids[kind], &form);
