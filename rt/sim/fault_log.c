@@ -14,11 +14,13 @@ const char *const gw_stage_names[] = {
     [GW_STAGE_DYNAMICS] = "dynamics", [GW_STAGE_CONTROL] = "control",
     [GW_STAGE_PUBLISH] = "publish",   NULL};
 
-gw_fault_log *gw_fault_log_create(void)
+gw_fault_log *gw_fault_log_create(unsigned last)
 {
     gw_fault_log *log = aligned_alloc(64, (sizeof *log + 63) & ~(size_t)63);
-    if (log)
-        memset(log, 0, sizeof *log); /* touches the pages before a loop writes */
+    if (!log)
+        return NULL;
+    memset(log, 0, sizeof *log); /* touches the pages before a loop writes */
+    atomic_init(&log->kept, last);
     return log;
 }
 

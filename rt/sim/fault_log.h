@@ -42,13 +42,14 @@ typedef struct gw_fault {
 typedef struct gw_fault_log {
     atomic_bool writing; /* lock of the writing thread, held while a tick is written */
     gw_fault faults[GW_FAULTS_KEPT + 1];
-    atomic_uint kept; /* number of faults so far */
+    atomic_uint kept; /* number of the newest fault */
     int filling;
     bool aside; /* the present halt is already kept */
 } gw_fault_log;
 
-/* Allocates and touches its memory. NULL: no memory. Any thread. */
-gw_fault_log *gw_fault_log_create(void);
+/* Allocates and touches its memory; the first fault has the number after `last`. NULL: no memory.
+ * Any thread. */
+gw_fault_log *gw_fault_log_create(unsigned last);
 void gw_fault_log_destroy(gw_fault_log *log); /* NULL is fine; after every loop that has it */
 
 /* Records a tick. */

@@ -273,9 +273,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
     pthread_mutex_init(&app->log, NULL);
     gw_halt_latch_init(&app->halt);
     gw_lease_init(&app->lease);
-    app->faults = gw_fault_log_create();
-    if (!app->faults) {
-        gw_fail(error, GW_FAILED, "", "memory is short");
+    if (!app_open_faults(app, error)) {
         app_document_put(document);
         app_destroy(app);
         return NULL;
@@ -299,6 +297,8 @@ void app_destroy(gw_app *app)
     if (!app)
         return;
     app_task_destroy(app);
+    while (app->faults && app_store_fault(app))
+        ;
     gw_loop_destroy(app->loop);
     for (int i = 0; i < app->slots.count; i++)
         gw_device_slot_close(app->slots.slot[i]);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "rt/guideway.h"
-#include "server/schema/text.h"
+#include "server/files/fault_store.h"
 
 typedef struct gw_app gw_app;
 typedef struct app_texts app_texts;
@@ -264,8 +264,18 @@ int app_records(gw_app *app, gw_snapshot *records, int capacity, uint64_t *lost)
 /* The loop's timing and the scheduling that the system grants it. */
 void app_loop_figures(gw_app *app, gw_loop_figures *figures);
 
-/* The log of the ticks before the newest faults. */
-const gw_fault_log *app_faults(const gw_app *app);
+/* The newest faults whose ticks are kept, oldest first; returns how many, or -1 with an error. */
+#define APP_FAULTS (FAULTS_STORED + GW_FAULTS_KEPT)
+int app_faults(gw_app *app, wire_fault faults[APP_FAULTS], gw_error *error);
+
+/* The ticks before a fault as CSV, one reference; NULL with an error, GW_NOT_FOUND where they are
+ * not kept. */
+gw_text *app_fault_csv(gw_app *app, unsigned number, gw_error *error);
+
+/* Writes the oldest fault that is in memory alone to the database; false where there is none. One
+ * that the disk refuses remains in memory alone, with an event. To be called by one thread, a few
+ * times a second. */
+bool app_store_fault(gw_app *app);
 
 /* Counts of the work of all edits so far; entries that an edit leaves unchanged are not counted,
  * nor is a detector where no solid changes. */

@@ -44,12 +44,6 @@ void app_lease_end(gw_app *app, const char *by, app_lease_ending how)
                                          : "operates no more: the lease was not renewed in time");
 }
 
-const gw_fault_log *app_faults(const gw_app *app)
-{
-    assert(app);
-    return app->faults;
-}
-
 static bool latched_tool(const gw_scene *scene, int tool)
 {
     int device = tool >= 0 && tool < scene->tool_count

@@ -106,8 +106,9 @@ struct gw_app {
     atomic_uint presses;                /* of HALT that were named, so far */
     atomic_ullong pressed[APP_PRESSES]; /* n at n % APP_PRESSES: name's hash, second */
     gw_fault_log *faults;               /* no lock: every loop, any reader */
-    gw_lease lease;                     /* no lock: the stream's thread and every loop */
-    char armed_by[GW_HALT_BY];          /* log: who armed last */
+    unsigned fault_stored;     /* the newest that is stored: of app_store_fault()'s thread */
+    gw_lease lease;            /* no lock: the stream's thread and every loop */
+    char armed_by[GW_HALT_BY]; /* log: who armed last */
 
     gw_loop *loop;     /* loop */
     bool recording;    /* loop: per-tick records are wanted */
@@ -123,6 +124,9 @@ struct gw_app {
     void (*wake)(void *context);
     void *wake_context;
 };
+
+/* Creates the fault log, whose numbers go on from the stored ones; false with an error. */
+bool app_open_faults(gw_app *app, gw_error *error);
 
 /* ---- documents ----------------------------------------------------------------------------- */
 

@@ -321,6 +321,7 @@ static void *delayed_sync_thread(void *context)
  * scenes when they were read. `step`: the states of the working document, each whole or as the
  * change from its parent, and the places from which its contacts are followed at opening. `work`:
  * the present state, the newest state that can be redone, and the state that was saved last.
+ * `fault`: the ticks before the newest faults.
  */
 static const char *const migrations[] = {
     "create table saved (version integer primary key autoincrement, file text not null, title text,"
@@ -334,7 +335,9 @@ static const char *const migrations[] = {
     "create table work (only integer primary key check (only = 1), current integer not null,"
     " tip integer not null, revision integer not null);",
     "alter table work add column saved integer not null default 0",
-    "alter table step add column contacts text"};
+    "alter table step add column contacts text",
+    "create table fault (number integer primary key, cause text not null, by text not null,"
+    " since_ns integer not null, ticks integer not null, csv text not null)"};
 
 #define VERSION ((int)(sizeof migrations / sizeof migrations[0]))
 

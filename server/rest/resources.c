@@ -801,7 +801,7 @@ static const api_route routes[] = {
     {{"GET", "/tasks/{id}/progress", "How far a task is.", NULL, "TaskProgress", 0, NULL}, api_task_progress_get, &resources[TASKS]},
     {{"POST", "/tasks/{id}/start", "Starts a task, and the simulation where it does not run.", NULL, "TaskProgress", OP_409, NULL}, api_task_start, &resources[TASKS]},
     {{"POST", "/tasks/{id}/stop", "Stops a task where it is; answers when it has.", NULL, "TaskProgress", 0, NULL}, api_task_stop, &resources[TASKS]},
-    {{"GET", "/loop/faults", "The newest halts and force-offs whose last ticks are kept, the oldest first.", NULL, "Fault[]", OP_STILL | OP_PAGED, NULL}, api_faults_get, NULL},
+    {{"GET", "/loop/faults", "The 32 newest halts and force-offs with their last ticks, also of earlier runs, the oldest first.", NULL, "Fault[]", OP_STILL | OP_PAGED, NULL}, api_faults_get, NULL},
     {{"GET", "/loop/faults/{id}", "The last ticks before a fault, 1000 at most, the newest last: a row a tick, as CSV.", NULL, NULL, OP_CSV, NULL}, api_fault_get, NULL},
     {{"GET", "/loop", "How the loop does: scheduling, lateness, what ticks take, what was missed.", NULL, "LoopFigures", 0, NULL}, api_loop_get, NULL},
     {{"GET", "/events", "The last 1000 events after `since`.", NULL, "Event[]", OP_PAGED, "since"}, api_events_get, NULL},

@@ -94,6 +94,36 @@ test('killed without having saved: the same document at its revision, and undo a
   assert.equal((await request(server, 'POST', '/api/v1/scene/redo')).status, 409, 'an edit ends what could be redone');
 });
 
+test('the ticks before a fault outlive the server, its end in order and its kill', { timeout: 60000 }, async (t) => {
+  const data = kept();
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  const faults = async () => (await request(server, 'GET', '/api/v1/loop/faults')).json;
+  const ticks = async (number) => (await request(server, 'GET', `/api/v1/loop/faults/${number}`)).text;
+  const halt = async () => {
+    const before = (await faults()).length;
+    assert.equal((await request(server, 'POST', '/api/v1/simulation/arm')).status, 200);
+    assert.equal((await request(server, 'POST', '/api/v1/simulation/halt')).status, 200);
+    while ((await faults()).length === before) await sleep(5);
+  };
+  for (const signal of ['SIGTERM', 'SIGKILL']) {
+    for (let i = 0; i < 3; i++) await halt();
+    if (signal === 'SIGKILL') await sleep(2000); // one is stored every 0.2 s
+    const list = await faults(),
+      texts = [];
+    for (const { number } of list) texts.push(await ticks(number));
+    assert.ok(texts.every((text) => /^tick,t,state/.test(text) && text.split('\n').length > 3));
+    server = await reopened(server, data, signal);
+    assert.deepEqual(await faults(), list);
+    for (const [i, { number }] of list.entries()) assert.equal(await ticks(number), texts[i]);
+  }
+  await halt();
+  assert.deepEqual(
+    (await faults()).map((f) => f.number),
+    [1, 2, 3, 4, 5, 6, 7],
+  );
+});
+
 test('every number comes back bit by bit, however often', async (t) => {
   const data = kept();
   let server = await start({ data });

@@ -229,7 +229,7 @@ const edits = [
 
 test('edits with one memory call failing: done or not done, and the server goes on', {
   ...options,
-  timeout: EVERY ? 3600000 : 120000,
+  timeout: EVERY ? 3600000 : 300000,
 }, async (t) => {
   const fault = page('server'),
     server = await start({ env: fault.env, args: ['--scene', 'cone-on-cylinder'] });

@@ -149,7 +149,7 @@ static rig *start(bool latched)
     gw_halt_latch_init(&r.halt);
     def.halt = &r.halt;
     gw_lease_init(&r.lease);
-    r.faults = gw_fault_log_create();
+    r.faults = gw_fault_log_create(0);
     def.faults = r.faults;
     def.lease = &r.lease;
     r.loop = gw_loop_create(&def, NULL);

@@ -60,7 +60,7 @@ export function FaultsPanel(): JSX.Element {
           ))}
         </ul>
       ) : (
-        <p class="quiet">None since the appliance was started.</p>
+        <p class="quiet">None yet.</p>
       )}
     </Section>
   );

@@ -19,4 +19,8 @@ export const causeWords: Readonly<Record<Cause, string>> = {
 export const nameOf = (by: string): string =>
   by === store.client.value ? 'you' : by === 'loop' ? 'the loop itself' : by;
 
-export const clock = (utc: string): string => new Date(utc).toLocaleTimeString();
+// The time of day, with the date where that is not today's.
+export const clock = (utc: string): string => {
+  const time = new Date(utc);
+  return time.toDateString() === new Date().toDateString() ? time.toLocaleTimeString() : time.toLocaleString();
+};
