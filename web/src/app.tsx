@@ -14,7 +14,6 @@ import { FeltPanel } from './panels/felt';
 import { Halt } from './panels/halt';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
-import { LoopPanel } from './panels/loop';
 import { NewConstraint } from './panels/newconstraint';
 import { NewJoint } from './panels/newjoint';
 import { Plots } from './panels/plots';
@@ -26,6 +25,7 @@ import { Tree } from './panels/tree';
 import { impedanceTool } from './state/control';
 import * as store from './state/store';
 import { lazyDialog, lazyPanel } from './ui/lazy';
+import { Section } from './ui/widgets';
 
 const seldom = () => import('./seldom');
 const Gallery = lazyDialog('gallery', async () => (await seldom()).Gallery);
@@ -59,6 +59,11 @@ const ShapePanel = lazyPanel(
 const ControlPanel = lazyPanel(
   () => impedanceTool() !== undefined,
   async () => (await seldom()).ControlPanel,
+);
+
+const LoopPanel = lazyPanel(
+  () => true,
+  async () => (await seldom()).LoopPanel,
 );
 
 const TABS = [
@@ -122,7 +127,9 @@ export function App(): JSX.Element {
           <FeltPanel />
           <DevicePanel />
           <FaultsPanel />
-          <LoopPanel />
+          <Section id="loop" title="Loop" shut>
+            <LoopPanel />
+          </Section>
         </aside>
         <section class="bottom" aria-label="Plots and events">
           <Plots />

@@ -4,6 +4,7 @@ export { AssemblyPanel } from './panels/assembly';
 export { ContactRules } from './panels/contactrules';
 export { ControlPanel } from './panels/control';
 export { Gallery } from './panels/gallery';
+export { LoopPanel } from './panels/loop';
 export { MechanismPanel } from './panels/mechanism';
 export { MechanismDialog } from './panels/newmechanism';
 export { ShapeDialog } from './panels/newshape';

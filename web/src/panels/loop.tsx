@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { LoopFigures, Quantiles } from '../protocol';
 import { call } from '../state/rest';
 import * as store from '../state/store';
-import { Row, Section } from '../ui/widgets';
+import { Row } from '../ui/widgets';
 
 const EVERY_MS = 1000;
 const SHARES = ['commands', 'device', 'geometry', 'dynamics', 'control', 'publish'] as const;
@@ -82,7 +82,7 @@ function Histogram({ loop }: { loop: LoopFigures }): JSX.Element {
   );
 }
 
-function Shown(): JSX.Element {
+export function LoopPanel(): JSX.Element {
   const [loop, setLoop] = useState<LoopFigures | null>(null);
   const open = store.connection.value === 'open';
   useEffect(() => {
@@ -145,13 +145,5 @@ function Shown(): JSX.Element {
       <Histogram loop={loop} />
       <Worst loop={loop} />
     </>
-  );
-}
-
-export function LoopPanel(): JSX.Element {
-  return (
-    <Section id="loop" title="Loop" shut>
-      <Shown />
-    </Section>
   );
 }
