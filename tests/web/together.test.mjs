@@ -131,10 +131,11 @@ suite(
     });
 
     test('a scene that one opens is told to the other', async () => {
+      const told = reads(other, '.notice', /Somebody else opened .A corner on a sphere/, 'it is told'); // for 5 s
       await page.keyboard.press('g');
       await page.click('dialog .card-main:has-text("A corner on a sphere")');
       await shows(other, 'A corner on a sphere');
-      await reads(other, '.notice', /Somebody else opened .A corner on a sphere/, 'it is told');
+      await told;
       assert.equal(await page.locator('.notice:has-text("Somebody else opened")').count(), 0);
     });
   },
