@@ -298,8 +298,8 @@ static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
 
 /* Distance of the two points of a place (m), negative on penetration; at an edge only if a ball
  * overlaps it. */
-static double apart(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                    const gw_contact_place *at)
+static double signed_gap(const gw_closure_contact *k, const gw_body_frame *a,
+                         const gw_body_frame *b, const gw_contact_place *at)
 {
     gw_vec3 d = gw_sub(gw_patch_at(&k->on_a, at->a, a).p, gw_patch_at(&k->on_b, at->b, b).p);
     gw_vec3 n = gw_patch_at(&k->on_b, at->b, b).n;
@@ -337,7 +337,7 @@ bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, cons
     gw_normal_system s;
     assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
     place->known = start_of(k, &frame_a, &frame_b, trial, place);
-    *gap = place->known ? apart(k, &frame_a, &frame_b, place) : HUGE_VAL;
+    *gap = place->known ? signed_gap(k, &frame_a, &frame_b, place) : HUGE_VAL;
     place->known = place->known &&
                    gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
                    is_place(&s, size, &found);
