@@ -210,7 +210,11 @@ $(BUILD)/example-steps: examples/steps.c $(BUILD)/libguideway.a
 # these measure time: nothing runs beside them; of the others as many at once as there are processors
 UNIT_ALONE := $(BUILD)/unit/test_loop $(BUILD)/unit/test_watchdog
 
-unit-build: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay $(BUILD)/fuzz-parse-replay \
+# a test that measures time and fails says nothing while a processor stood still for half of the 20 ms
+# after which a latched device is off
+WHEN_AWAKE := $(BUILD)/when_awake 10 4
+
+unit-build: $(UNIT_BIN) $(BUILD)/when_awake $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay $(BUILD)/fuzz-parse-replay \
             $(BUILD)/fuzz-stream-replay
 
 # no fused products where one processor would have them and another would not
@@ -225,7 +229,7 @@ unit: unit-build
 	@echo "== $(BUILD)/fuzz-stream-replay"; $(BUILD)/fuzz-stream-replay tests/fuzz/stream
 	@printf '%s\n' $(filter-out $(UNIT_ALONE),$(UNIT_BIN)) | xargs -P "$$(nproc)" -I{} sh -c \
 	    'echo "== {}"; {} > {}.log 2>&1 || { cat {}.log; echo "{} failed"; exit 255; }'
-	@set -e; for t in $(UNIT_ALONE); do echo "== $$t"; $$t; done
+	@set -e; for t in $(UNIT_ALONE); do echo "== $$t"; $(WHEN_AWAKE) $$t; done
 
 # ---- the solver against brute force: SECONDS of random problems, from SEED ----------------------
 
@@ -350,16 +354,16 @@ API_ALONE := durable edits faults halt-load halt lease loop moving stall state s
 API_LONG := tasks bits access gallery memory
 API_REST := $(filter-out $(API_ALONE) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
 
-api: $(BUILD)/guideway $(NODE_MODULES)
+api: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
 	@mkdir -p $(BUILD)/api
-	@export GUIDEWAY=$(abspath $<); one='timeout -k 10 900 node --test tests/api/{}.test.mjs > $(BUILD)/api/{}.log 2>&1; \
+	@export GUIDEWAY=$(abspath $<); one='timeout -k 10 900 $$AWAKE node --test tests/api/{}.test.mjs > $(BUILD)/api/{}.log 2>&1; \
 	    status=$$?; echo "== tests/api/{}.test.mjs"; cat $(BUILD)/api/{}.log; [ $$status = 0 ] || { echo "{} failed"; exit 255; }'; \
-	printf '%s\n' $(API_LONG) $(API_REST) | xargs -P "$$(($$(nproc) + 1))" -I{} sh -c "$$one" && \
-	printf '%s\n' $(API_ALONE) | xargs -I{} sh -c "$$one"
+	printf '%s\n' $(API_LONG) $(API_REST) | AWAKE="$(BUILD)/when_awake 100 2" xargs -P "$$(($$(nproc) + 1))" -I{} sh -c "$$one" && \
+	printf '%s\n' $(API_ALONE) | AWAKE="$(WHEN_AWAKE)" xargs -I{} sh -c "$$one"
 	sh tests/install.sh $(BUILD)
 
-page: $(BUILD)/guideway $(NODE_MODULES)
-	GUIDEWAY=$(abspath $<) timeout -k 10 1800 node --test tests/web/all.mjs
+page: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
+	GUIDEWAY=$(abspath $<) timeout -k 10 1800 $(BUILD)/when_awake 100 2 node --test tests/web/all.mjs
 
 check: $(NODE_MODULES) $(BUILD)/openapi.json
 	@sh tests/check.sh
@@ -409,8 +413,12 @@ soak: $(BUILD)/guideway-faults $(NODE_MODULES)
 
 tools: $(BUILD)/make_start_system
 
-$(BUILD)/%: tests/tools/%.c $(BUILD)/libguideway.a
+$(BUILD)/make_start_system: tests/tools/make_start_system.c $(BUILD)/libguideway.a
 	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT)
+
+$(BUILD)/when_awake: tests/tools/when_awake.c
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) -o $@ $< $(LDFLAGS)
 
 # ---- sanitizers: the C tests, and ten seconds of edits and dragging at the real server ----------
 
