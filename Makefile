@@ -23,10 +23,10 @@ LDLIBS := $(LDLIBS_RT) -lmicrohttpd -lwebsockets -ljansson -lexpat -lsqlite3 -lz
 
 RT_SRC := $(wildcard rt/*/*.c rt/*/*/*.c)
 DRIVER_SRC := $(wildcard drivers/*.c)
-SERVER_SRC := $(wildcard server/*/*.c) $(wildcard tests/bench/*.c) tests/nurbs_shapes.c
+SERVER_SRC := $(wildcard server/*/*.c) $(wildcard tests/bench/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c tests/oracle/campaign.c \
-              tests/oracle/free_form.c tests/oracle/shapes.c tests/oracle/nearest_campaign.c tests/nurbs_shapes.c
+              tests/oracle/free_form.c tests/oracle/shapes.c tests/oracle/nearest_campaign.c
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
@@ -181,7 +181,7 @@ $(BUILD)/unit/test_request_head: tests/unit/test_request_head.c $(call obj,serve
 	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o,$^) $(LDFLAGS) -lcmocka
 
 # and this one the methods that the benchmark compares
-$(BUILD)/unit/test_baselines: tests/unit/test_baselines.c $(call obj,tests/bench/baseline.c tests/nurbs_shapes.c) $(BUILD)/libguideway.a
+$(BUILD)/unit/test_baselines: tests/unit/test_baselines.c $(call obj,tests/bench/baseline.c) $(BUILD)/libguideway.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(LDFLAGS) $(LDLIBS_RT) -lcmocka

@@ -74,8 +74,8 @@ static const cli_command commands[] = {
                  {"bodies", "FILE", .words = "Writes where the objects are, a row an iteration."}},
      .run = command_assemble},
     {"surface", "FILE", "-: standard input",
-     .words = "A free-form curve or surface (JSON: fit, loft, revolve or sweep; -: standard input) "
-              "to its geometry.",
+     .words = "A free-form curve or surface (JSON: fit, loft, revolve, sweep or convert; -: "
+              "standard input) to its geometry.",
      .run = command_surface},
     {"import", "FILE", "-: standard input",
      .words =

@@ -806,7 +806,7 @@ static const api_route routes[] = {
     {{"GET", "/loop", "How the loop does: scheduling, lateness, what ticks take, what was missed.", NULL, "LoopFigures", 0, NULL}, api_loop_get, NULL},
     {{"GET", "/events", "The last 1000 events after `since`.", NULL, "Event[]", OP_PAGED, "since"}, api_events_get, NULL},
     {{"POST", "/solve", "Solves a positioning problem; changes nothing.", "PositioningProblem", "Answer", 0, NULL}, api_solve, NULL},
-    {{"POST", "/surfaces", "Makes a free-form curve or surface: the nearest to points, through sections, revolved, swept; changes nothing.", "SurfaceRequest", "MadeSurface", 0, NULL}, api_surface, NULL},
+    {{"POST", "/surfaces", "Makes a free-form curve or surface: the nearest to points, through sections, revolved, swept, a primitive converted; changes nothing.", "SurfaceRequest", "MadeSurface", 0, NULL}, api_surface, NULL},
     {{"POST", "/assemble", "Brings parts to where all constraints and joints hold; changes nothing unless told to commit.", "AssemblyRequest", "Assembly", OP_EDIT | OP_ETAG, "group"}, api_assemble, NULL},
     {{"GET", "/openapi.json", "This document.", NULL, "OpenApi", OP_STILL, NULL}, api_openapi, NULL},
 };

@@ -1,6 +1,6 @@
 /*
- * Surfaces and curves made from points and curves: the request and its result. The shape is made
- * while the request is decoded, so that an error names the member.
+ * Surfaces and curves made from points, curves and primitives: the request and its result. The
+ * shape is made while the request is decoded, so that an error names the member.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 /* The result of a request, while it is decoded. */
 typedef struct made_shape {
     gw_shape shape;
-    double deviation; /* of a fit (m); negative: exact */
+    double deviation;       /* of a fit (m); negative: exact */
+    gw_primitive primitive; /* that is converted */
 } made_shape;
 
 /* Takes the shape over, or refuses with the construction's error and the member that it names. */
@@ -208,6 +209,20 @@ HOOK(make_sweep)
     return good;
 }
 
+/* ---- primitives ----------------------------------------------------------------------------- */
+
+HOOK(make_converted)
+{
+    gw_error inner = {0};
+    made_shape *made = owner;
+    return take_shape(made, gw_nurbs_convert(&made->primitive, &inner), at, &inner, error);
+}
+
+static const char *primitive_name(int kind)
+{
+    return gw_primitive_kind_name((gw_primitive_kind)kind);
+}
+
 /* ---- tables --------------------------------------------------------------------------------- */
 
 /* Decoded where the shape is made. */
@@ -293,6 +308,32 @@ static const wire_table sweep = {.about = "A profile carried along a path withou
                                  .fields = of_sweep,
                                  .after = make_sweep};
 
+#define LENGTH(member) #member, NUMBER, AT(made_shape, primitive.member), REQUIRED, .unit = "m"
+static const wire_field of_round[] = {{LENGTH(radius)}, {0}},
+                        of_tall[] = {{LENGTH(radius)}, {LENGTH(height)}, {0}},
+                        of_torus[] = {{LENGTH(radius)}, {LENGTH(tube_radius)}, {0}},
+                        of_ellipsoid[] = {{"semi_axes", VEC3, AT(made_shape, primitive.semi_axes),
+                                           REQUIRED, .unit = "m"},
+                                          {0}},
+                        of_plane[] = {{"size", NUMBERS, AT(made_shape, primitive.size), REQUIRED,
+                                       .most = 2, .about = "along x and y", .unit = "m"},
+                                      {0}};
+static const wire_table round_one = {.fields = of_round}, tall = {.fields = of_tall},
+                        torus = {.fields = of_torus}, ellipsoid = {.fields = of_ellipsoid},
+                        plane = {.fields = of_plane};
+static const wire_field of_convert[] = {
+    {"type", CHOICE, AT(made_shape, primitive.kind), REQUIRED, .name_of = primitive_name}, {0}};
+static const wire_table *const primitives[] = {
+    [GW_PRIMITIVE_CIRCLE] = &round_one,   [GW_PRIMITIVE_PLANE] = &plane,
+    [GW_PRIMITIVE_DISC] = &round_one,     [GW_PRIMITIVE_SPHERE] = &round_one,
+    [GW_PRIMITIVE_CYLINDER] = &tall,      [GW_PRIMITIVE_CAPSULE] = &tall,
+    [GW_PRIMITIVE_CONE] = &tall,          [GW_PRIMITIVE_TORUS] = &torus,
+    [GW_PRIMITIVE_ELLIPSOID] = &ellipsoid};
+static const wire_table convert = {.about = "The curve or surface of a primitive, exactly.",
+                                   .fields = of_convert,
+                                   .of_kind = primitives,
+                                   .after = make_converted};
+
 INITIAL(nothing, made_shape, (made_shape){.deviation = -1})
 FINISH(finish, made_shape, gw_shape_finish(&it->shape))
 
@@ -301,10 +342,11 @@ static const wire_field of_request[] = {
     {"loft", OBJECT, .flags = ALTERNATIVE, .table = &loft},
     {"revolve", OBJECT, .flags = ALTERNATIVE, .table = &revolve},
     {"sweep", OBJECT, .flags = ALTERNATIVE, .table = &sweep},
+    {"convert", OBJECT, .flags = ALTERNATIVE, .table = &convert},
     {0}};
 const wire_table wire_table_surface_request = {
     .name = "SurfaceRequest",
-    .about = "A free-form curve or surface from points or curves.",
+    .about = "A free-form curve or surface from points, curves or a primitive.",
     .fields = of_request,
     .size = sizeof(made_shape),
     .initial = nothing,

@@ -854,6 +854,7 @@ test('surfaces are made of points and curves', async () => {
   await expect(200, 'POST', '/surfaces', { revolve: { profile, axis: [0, 0, 1], angle: 3 } });
   await expect(200, 'POST', '/surfaces', { loft: { sections: points, degree: 1 } });
   await expect(200, 'POST', '/surfaces', { sweep: { profile, path: points[1] } });
+  await expect(200, 'POST', '/surfaces', { convert: { type: 'cone', radius: 0.1, height: 0.2 } });
   await expect(400, 'POST', '/surfaces', { fit: { points }, sweep: {} });
 });
 

@@ -1669,7 +1669,7 @@ test('what slides or rolls on a saddle without friction keeps its energy', () =>
   }
 });
 
-test('surfaces are fitted to points, lofted, revolved and swept', async () => {
+test('surfaces are fitted to points, lofted, revolved, swept and converted', async () => {
   const made = (ask) => {
     writeFileSync(join(scratch, 'ask.json'), JSON.stringify(ask));
     const r = command(['surface', join(scratch, 'ask.json')]);
@@ -1698,8 +1698,18 @@ test('surfaces are fitted to points, lofted, revolved and swept', async () => {
     }).geometry.degree,
     [2, 1],
   );
+  const torus = made({ convert: { type: 'torus', radius: 0.1, tube_radius: 0.02 } }).geometry;
+  const touch = { type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { surface: { ...torus, type: undefined } } };
+  const { pose } = solve({ mobile: { pose: { p: [0.3, 0.4, 0.1] } }, constraints: [touch] }).branches[0].nearest;
+  const [x, y, z] = pose.p;
+  assert.ok(Math.abs(Math.hypot(Math.hypot(x, y) - 0.1, z) - 0.02) < 1e-15);
+  assert.ok(Math.abs(z * (0.5 - 0.1) - 0.1 * (Math.hypot(x, y) - 0.1)) < 1e-12); // towards the point
   const server = await start();
   try {
+    const convert = (primitive) => request(server, 'POST', '/api/v1/surfaces', { convert: primitive });
+    assert.equal((await convert({ type: 'sphere', radius: 0.1 })).json.geometry.points.length, 9);
+    const narrow = (await convert({ type: 'torus', radius: 0.1, tube_radius: 0.2 })).json.errors[0];
+    assert.equal(narrow.pointer, '/convert/tube_radius');
     const same = await request(server, 'POST', '/api/v1/surfaces', { revolve: { profile } });
     assert.deepEqual(same.json.geometry, vase);
     const object = { id: 'vase', geometry: vase, fixed: true };

@@ -6,7 +6,7 @@
 
 #include "rt/dynamics/surface_contact.h"
 #include "rt/rt.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/assembly_fixture.h"
 
 static double now_us(void)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/random.h"
 
 #define DECADES 11 /* 1e-6 to 1e4; control points are at most 1e6 m away */

@@ -10,7 +10,7 @@
 
 #include "rt/geometry/nurbs.h"
 #include "rt/scene/assembly.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/random.h"
 
 static inline gw_pose place(gw_vec3 p)

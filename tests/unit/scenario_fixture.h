@@ -11,7 +11,7 @@
 #include "rt/haptics/admittance.h"
 #include "rt/sim/scenario_private.h"
 #include "rt/sim/simulation.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 
 static inline gw_submanifold fixture_set(gw_rotation_kind rotation, gw_locus_kind locus,
                                          bool in_mobile)

@@ -13,7 +13,7 @@
 #include "rt/dynamics/guided.h"
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/positioning/solve.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/nurbs_fixture.h"
 
 /* An axis 0.1 m along z of the body, 0.05 m over the saddle, pointing down on it. */

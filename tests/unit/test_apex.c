@@ -2,7 +2,7 @@
  * Bodies beside places where a surface has no tangent plane: nothing there makes energy.
  */
 #include "rt/geometry/nurbs.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/rolling.h"
 
 /* A body with a pendulum, one point of it kept off a cone, starts over the apex or beside it and

@@ -8,7 +8,7 @@
 #include <malloc.h>
 
 #include "rt/base/block_cholesky.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/assembly_checks.h"
 #include "tests/unit/nurbs_fixture.h"
 #include "tests/unit/scene_building.h"

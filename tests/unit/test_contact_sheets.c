@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "rt/geometry/nurbs_mesh.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/enclosure_fixture.h"
 
 /* A square of 0.4 m, in the plane z = 0, and up and down by `wave` (m). */

@@ -6,7 +6,7 @@
 #include "rt/dynamics/curve_contact.h"
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/rolling.h"
 
 #define SAME   1e-7 /* relative */

@@ -11,7 +11,7 @@
 
 #include "rt/contact/kinematics.h"
 #include "rt/geometry/nurbs_mesh.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/enclosure_fixture.h"
 
 /* ---- the narrow phase ------------------------------------------------------------------------ */

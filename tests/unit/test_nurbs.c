@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "nurbs_fixture.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 
 /* ---- an independent evaluation -------------------------------------------------------------- */
 
@@ -317,6 +317,24 @@ static double on_torus(gw_vec3 p)
     return hypot(hypot(p.x, p.y) - 2, p.z) - 0.5;
 }
 
+static double on_capsule(gw_vec3 p)
+{
+    double beyond = fmax(fabs(p.z) - 1, 0);
+    return hypot(hypot(p.x, p.y), beyond) - 1;
+}
+static double on_disc(gw_vec3 p)
+{
+    return fabs(p.z) + fmax(hypot(p.x, p.y) - 1, 0);
+}
+static double on_circle(gw_vec3 p)
+{
+    return fabs(p.z) + fabs(hypot(p.x, p.y) - 1);
+}
+static double on_plane(gw_vec3 p)
+{
+    return fabs(p.z) + fmax(fabs(p.x) - 0.5, 0) + fmax(fabs(p.y) - 1, 0);
+}
+
 static double worst_of(const gw_nurbs *s, equation *of)
 {
     double worst = 0;
@@ -335,19 +353,56 @@ static double worst_of(const gw_nurbs *s, equation *of)
 static void primitives_meet_their_equations(void **state)
 {
     (void)state;
-    struct {
-        gw_nurbs *s;
+    const struct {
+        gw_primitive p;
         equation *of;
-    } all[] = {{gw_nurbs_ellipsoid(gw_v3(1, 1, 1), NULL), on_sphere},
-               {gw_nurbs_ellipsoid(gw_v3(3, 2, 1), NULL), on_ellipsoid},
-               {gw_nurbs_cylinder(1, 2, NULL), on_cylinder},
-               {gw_nurbs_cone(1, 2, NULL), on_cone},
-               {gw_nurbs_torus(2, 0.5, NULL), on_torus}};
-    for (int i = 0; i < 5; i++) {
-        double worst = worst_of(all[i].s, all[i].of);
-        print_message("primitive %d: %.1e\n", i, worst);
+        gw_vec3 inner; /* on the axis or circle from which normals point away; NaN: along +z */
+    } all[] = {
+        {{GW_PRIMITIVE_CIRCLE, .radius = 1}, on_circle, {0, 0, 0}},
+        {{GW_PRIMITIVE_PLANE, .size = {1, 2}}, on_plane, {NAN, 0, 0}},
+        {{GW_PRIMITIVE_DISC, .radius = 1}, on_disc, {NAN, 0, 0}},
+        {{GW_PRIMITIVE_SPHERE, .radius = 1}, on_sphere, {0, 0, 0}},
+        {{GW_PRIMITIVE_CYLINDER, .radius = 1, .height = 2}, on_cylinder, {0, 0, 0}},
+        {{GW_PRIMITIVE_CAPSULE, .radius = 1, .height = 2}, on_capsule, {0, 0, 0}},
+        {{GW_PRIMITIVE_CONE, .radius = 1, .height = 2}, on_cone, {0, 0, 0}},
+        {{GW_PRIMITIVE_TORUS, .radius = 2, .tube_radius = 0.5}, on_torus, {2, 0, 0}},
+        {{GW_PRIMITIVE_ELLIPSOID, .semi_axes = {3, 2, 1}}, on_ellipsoid, {0, 0, 0}},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        gw_nurbs *s = gw_nurbs_convert(&all[i].p, NULL);
+        double worst = worst_of(s, all[i].of);
+        print_message("%s: %.1e\n", gw_primitive_kind_name(all[i].p.kind), worst);
         assert_true(worst < 2e-15);
-        gw_nurbs_put(all[i].s);
+        for (int k = 0; s->dimension == 2 && k < 8; k++) {
+            /* v about the torus, half way along the others; u near 0, where x is outward */
+            const gw_nurbs_direction *v = &s->direction[1];
+            double x[2] = {1e-9, v->low + (v->high - v->low) * (k + 0.5) / 8};
+            gw_nurbs_point at;
+            gw_nurbs_evaluate(s, x, 2, NULL, &at);
+            gw_vec3 n = gw_nurbs_normal(s, x, &at);
+            bool flat = isnan(all[i].inner.x);
+            assert_true(flat ? n.z == 1 : gw_dot(n, gw_sub(at.d[0][0], all[i].inner)) > 0.1);
+        }
+        gw_nurbs_put(s);
+    }
+}
+
+static void a_primitive_without_a_length_is_refused_by_member(void **state)
+{
+    (void)state;
+    const struct {
+        gw_primitive p;
+        const char *where;
+    } bad[] = {{{GW_PRIMITIVE_SPHERE, .radius = 0}, "/radius"},
+               {{GW_PRIMITIVE_CONE, .radius = 1, .height = -1}, "/height"},
+               {{GW_PRIMITIVE_TORUS, .radius = 1, .tube_radius = 1}, "/tube_radius"},
+               {{GW_PRIMITIVE_ELLIPSOID, .semi_axes = {1, NAN, 1}}, "/semi_axes/1"},
+               {{GW_PRIMITIVE_PLANE, .size = {HUGE_VAL, 1}}, "/size/0"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        gw_error error = {0};
+        assert_null(gw_nurbs_convert(&bad[i].p, &error));
+        assert_int_equal(error.code, GW_BAD_INPUT);
+        assert_string_equal(error.where, bad[i].where);
     }
 }
 
@@ -623,6 +678,7 @@ int main(void)
         cmocka_unit_test(derivatives_agree_with_series_to_1e_12),
         cmocka_unit_test(derivatives_of_a_polynomial_are_exact),
         cmocka_unit_test(primitives_meet_their_equations),
+        cmocka_unit_test(a_primitive_without_a_length_is_refused_by_member),
         cmocka_unit_test(a_sphere_has_its_normal_and_curvature_everywhere),
         cmocka_unit_test(a_closed_direction_wraps_around),
         cmocka_unit_test(refinement_keeps_the_shape),

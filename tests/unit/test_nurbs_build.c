@@ -11,7 +11,7 @@
 
 #include "rt/geometry/nurbs_build.h"
 #include "rt/geometry/nurbs_nearest.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 
 static gw_nurbs *curve(int degree, int count, const double *knots, const gw_vec3 *points,
                        const double *weights)

@@ -9,7 +9,7 @@
 
 #include "rt/geometry/nurbs_mesh.h"
 #include "rt/geometry/nurbs_nearest.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/nurbs_fixture.h"
 
 static double off(const gw_nurbs *surface, gw_vec3 point)

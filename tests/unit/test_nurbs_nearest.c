@@ -8,7 +8,7 @@
 
 #include "nurbs_fixture.h"
 #include "rt/geometry/nurbs_nearest.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/oracle/nearest_campaign.h"
 
 static gw_vec3 random_point_about(unsigned long long *seed, const gw_nurbs *s)

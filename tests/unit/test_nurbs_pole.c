@@ -13,7 +13,7 @@
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/nurbs_pole.h"
 #include "rt/positioning/solve.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 
 #define A 0.5
 #define B 0.4

@@ -9,7 +9,7 @@
 
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/submanifold.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 
 #define KINDS GW_ROW_KINDS
 

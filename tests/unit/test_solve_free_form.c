@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "rt/geometry/nurbs_motion.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 
 #define RING 9
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "rt/geometry/nurbs.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/free_fixture.h"
 
 #define SECONDS 10

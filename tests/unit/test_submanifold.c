@@ -13,7 +13,7 @@
 #include "rt/geometry/nurbs.h"
 #include "rt/geometry/submanifold.h"
 #include "rt/geometry/two_angles.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 
 static unsigned long long state = 11;
 

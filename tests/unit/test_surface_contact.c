@@ -4,7 +4,7 @@
  */
 #include "rt/dynamics/surface_contact.h"
 #include "rt/geometry/nurbs_nearest.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/nurbs_fixture.h"
 #include "tests/unit/rolling.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "rt/geometry/nurbs_nearest.h"
-#include "tests/nurbs_shapes.h"
+#include "rt/geometry/nurbs_primitive.h"
 #include "tests/unit/free_fixture.h"
 
 #define G 9.81
