@@ -134,15 +134,20 @@ bool gw_release_locks(gw_world *w, double h)
     return any;
 }
 
-void gw_unlock_coordinates(gw_world *w)
+bool gw_unlock_coordinates(gw_world *w)
 {
-    bool any = false;
+    bool any = false, locks = false, others = false;
     for (int i = 0; i < w->active.system_count; i++) {
         any = any || w->locked[w->active.systems[i]];
         w->locked[w->active.systems[i]] = false;
     }
     for (int i = 0; any && i < w->active.contact_count; i++) {
-        w->contacts[w->active.contacts[i]].lock = 0;
-        w->contacts[w->active.contacts[i]].lock_state = GW_UNLOCKED;
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        double entry;
+        locks = locks || (c->lock > 0 && c->load > 0);
+        others = others || (c->continuous && c->loaded && coordinate_of(w, c, &entry) < 0);
+        c->lock = 0;
+        c->lock_state = GW_UNLOCKED;
     }
+    return locks && !others;
 }

@@ -349,26 +349,29 @@ static bool any_load_fails(const gw_world *w)
     return any_gave_way(w);
 }
 
-/* A trial to t with the coordinates at pressed limits locked. */
-static void try_locked(gw_world *w, double t)
+/* A trial to t with the coordinates at pressed limits locked; false if there are none. */
+static bool try_locked(gw_world *w, double t)
 {
     double h = t - gw_substep_latest_start(w);
     if (!gw_lock_coordinates(w, h))
-        return;
+        return false;
     do
         gw_substep_trial(w, t);
     while (gw_release_locks(w, h));
+    return true;
 }
 
 /* A trial to t without loads, then one with the loads solved from it. Contacts that hold are tried
- * with their last loads first, and again while these are not right. */
+ * with their last loads first, and again while these are not right; if locks replaced them in the
+ * last trial, with locks first. */
 static void try_with_loads(gw_world *w, double t)
 {
     double h = t - gw_substep_latest_start(w);
     gw_loads found = GW_LOADS_BETTER;
-    gw_unlock_coordinates(w);
-    if (!(h > 0))
+    bool locks = gw_unlock_coordinates(w);
+    if (!(h > 0) || (locks && try_locked(w, t) && !any_load_fails(w)))
         return;
+    gw_unlock_coordinates(w);
     gw_begin_loads(w);
     for (int n = 0; n < MAX_LOAD_TRIALS && found == GW_LOADS_BETTER; n++) {
         if (n >= FEW_LOAD_TRIALS &&
@@ -481,7 +484,6 @@ static bool yield_where_passed(gw_world *w, double t)
 /* Tries the active part to the end of the step. */
 static void try_to_end(gw_world *w)
 {
-    gw_unlock_coordinates(w);
     for (int i = 0; i < w->active.system_count; i++)
         w->loaded[w->active.systems[i]] = false;
     if (gw_island_loads(w)) {
@@ -491,6 +493,7 @@ static void try_to_end(gw_world *w)
             try_in_parts(w, w->effort - before);
         yield_where_passed(w, w->dt);
     } else {
+        gw_unlock_coordinates(w);
         gw_substep_trial(w, w->dt);
     }
     estimate_impacts(w, &w->active);

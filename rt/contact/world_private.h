@@ -629,10 +629,10 @@ bool gw_loads_arrive(const gw_world *w, double h);
  * substep of h; false if there are none. gw_release_locks(): after a trial, records the reaction
  * forces, releases locks that pull, adds a constant force beside those that creep and locks again
  * where a limit was passed; true if anything changed. gw_unlock_coordinates(): before the next
- * substep, unlocks all. */
+ * trial, unlocks all; true if locks held in the last one, and nothing else does now. */
 bool gw_lock_coordinates(gw_world *w, double h);
 bool gw_release_locks(gw_world *w, double h);
-void gw_unlock_coordinates(gw_world *w);
+bool gw_unlock_coordinates(gw_world *w);
 
 /* ---- contacts that rest as a world begins: initial_forces.c ------------------------------------
  */

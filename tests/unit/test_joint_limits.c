@@ -211,6 +211,45 @@ static void what_presses_on_a_limit_stands_still(void **state)
     }
 }
 
+/* A slider that a spring presses on its limit by 200 N stands still while another of 0.5 kg swings
+ * on it by a spring of 10 kN/m, at 141 rad/s and with up to 100 N: it holds like the ground.
+ *
+ *   x = v0 / w sin(w t),   w = sqrt(k / m) */
+static void what_swings_on_a_held_slider_keeps_its_energy(void **state)
+{
+    (void)state;
+    const double k = 1e4, m = 0.5, v0 = sqrt(2), w = sqrt(k / m);
+    gw_scene *s = new_scene();
+    running r;
+    double moved = 0, off = 0, least = INFINITY;
+    s->gravity = gw_v3(0, 0, 0);
+    add_body(s, "held", gw_v3(0, 0, 0), 1);
+    add_body(s, "swings", gw_v3(0, 0, 0.2), m);
+    gw_scene_joint *j = add_joint(s, "j", GW_MOBILIZER_PRISMATIC, at_body("held", gw_v3(0, 0, 0)),
+                                  at_world(gw_pose_identity()));
+    limit(j, 0, 0, 0.02);
+    j->stiffness[0] = k;
+    j->rest[0] = -200 / k;
+    j = add_joint(s, "i", GW_MOBILIZER_PRISMATIC, at_body("swings", gw_v3(0, 0, 0)),
+                  at_body("held", gw_v3(0, 0, 0.2)));
+    j->stiffness[0] = k;
+    j->has_velocity = true;
+    j->velocity[0] = v0;
+    running_open(&r, s);
+    for (int i = 0; i < 500; i++) {
+        const gw_snapshot *now = running_tick(&r);
+        double q = now->coordinates[1], v = now->rates[1];
+        moved = fmax(moved, fabs(now->coordinates[0]));
+        off = fmax(off, fabs(q - v0 / w * sin(w * now->time)));
+        least = fmin(least, (m * v * v + k * q * q) / (m * v0 * v0));
+    }
+    print_message("the slider moves by %.2g m; of the swing's energy %.2g are lost, it is %.2g m "
+                  "off\n",
+                  moved, 1 - least, off);
+    assert_true(moved < 1e-7 && least > 0.999 && off < 1e-5);
+    running_close(&r);
+}
+
 /* An edit of the limit under way: what rests on it goes on to where it is now; a limit that is put
  * behind it lets it come back but throws it nowhere. */
 static void a_limit_that_is_edited_throws_nothing(void **state)
@@ -389,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_pendulum_hits_its_limit),
         cmocka_unit_test(a_linkage_stops_at_the_limit_of_one_joint),
         cmocka_unit_test(what_presses_on_a_limit_stands_still),
+        cmocka_unit_test(what_swings_on_a_held_slider_keeps_its_energy),
         cmocka_unit_test(a_limit_that_is_edited_throws_nothing),
         cmocka_unit_test(an_arm_is_held_at_all_its_limits),
         cmocka_unit_test(strong_motors_do_not_pass_limits),
