@@ -126,15 +126,24 @@ static double turn_about_z(gw_quat q)
     return remainder(2 * atan2(q.z, q.w), 2 * GW_PI);
 }
 
-void gw_mobilizer_position(gw_mobilizer type, const gw_pose *x, double position[6])
+bool gw_mobilizer_is_periodic(gw_mobilizer type, int coordinate)
+{
+    return type != GW_MOBILIZER_SCREW && gw_mobilizer_rotation(type) == 6 &&
+           (gw_mobilizers[type].turns >> coordinate & 1);
+}
+
+void gw_mobilizer_position(gw_mobilizer type, double pitch, const gw_pose *x, double position[6])
 {
     assert(x && position);
     gw_mat3 r = gw_quat_to_mat3(x->q);
     memset(position, 0, 6 * sizeof *position);
     switch (type) {
     case GW_MOBILIZER_REVOLUTE:
+        position[0] = turn_about_z(x->q);
+        break;
     case GW_MOBILIZER_SCREW:
         position[0] = turn_about_z(x->q);
+        position[0] += 2 * GW_PI * round((x->p.z / pitch - position[0]) / (2 * GW_PI));
         break;
     case GW_MOBILIZER_PRISMATIC:
         position[0] = x->p.z;

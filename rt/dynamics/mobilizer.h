@@ -72,9 +72,15 @@ void gw_mobilizer_move(gw_mobilizer type, const gw_mobilizer_state *from, const 
 /* The rates of `by` (as above) where the velocities are u. */
 void gw_mobilizer_rates(gw_mobilizer type, const double *by, const double *u, double *rates);
 
-/* The coordinates whose pose is nearest to a given pose of M in F, angles within -pi .. pi; and the
- * velocities nearest to a given twist of M's origin in F's axes at that pose. */
-void gw_mobilizer_position(gw_mobilizer type, const gw_pose *f_from_m, double position[6]);
+/* True if whole turns of the coordinate leave the pose as it is. They do not for a screw, nor for
+ * one component of a rotation vector. */
+bool gw_mobilizer_is_periodic(gw_mobilizer type, int coordinate);
+
+/* The coordinates whose pose is nearest to a given pose of M in F, angles within -pi .. pi, of a
+ * screw with the whole turns that follow from its slide; and the velocities nearest to a given
+ * twist of M's origin in F's axes at that pose. */
+void gw_mobilizer_position(gw_mobilizer type, double pitch, const gw_pose *f_from_m,
+                           double position[6]);
 void gw_mobilizer_velocity(gw_mobilizer type, const gw_pose *f_from_m, const gw_twist *twist,
                            double velocity[6]);
 

@@ -36,9 +36,9 @@ static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_t
     }
     double was[6], now[6];
     memcpy(was, k->joint.z, sizeof was);
-    gw_mobilizer_position(k->def.joint, &f_from_m, now);
-    for (int j = 0; j < k->dof && gw_mobilizer_rotation(k->def.joint) == 6; j++)
-        if (gw_mobilizers[k->def.joint].turns >> j & 1)
+    gw_mobilizer_position(k->def.joint, k->def.pitch, &f_from_m, now);
+    for (int j = 0; j < k->dof; j++)
+        if (gw_mobilizer_is_periodic(k->def.joint, j))
             now[j] = was[j] + remainder(now[j] - was[j], 2 * GW_PI);
     memcpy(k->joint.z, now, sizeof now);
     int at = gw_mobilizer_rotation(k->def.joint);

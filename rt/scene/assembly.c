@@ -126,7 +126,7 @@ static void add_joint(gw_assembly *w, int index)
     for (int i = 0; w->limits && i < gw_mobilizers[type].dof; i++)
         if (j->limited[i]) {
             gw_term *t = gw_assembly_add_joint_term(w, r, GW_TERM_LIMIT, a, &m, b, &f, type, i);
-            t->lower = j->lower[i], t->upper = j->upper[i];
+            t->lower = j->lower[i], t->upper = j->upper[i], t->pitch = j->pitch;
         }
 }
 
@@ -699,12 +699,12 @@ static double read_turns(const gw_assembly *w, double x, double was, bool turns,
 }
 
 /* The pose of M in F. */
-static void read_position(gw_mobilizer type, const gw_pose *world_from_f,
+static void read_position(gw_mobilizer type, double pitch, const gw_pose *world_from_f,
                           const gw_pose *world_from_m, double now[6])
 {
     gw_pose f_from_world = gw_pose_inverse(world_from_f);
     gw_pose f_from_m = gw_pose_mul(&f_from_world, world_from_m);
-    gw_mobilizer_position(type, &f_from_m, now);
+    gw_mobilizer_position(type, pitch, &f_from_m, now);
 }
 
 static void apply_joint(const gw_assembly *w, gw_scene *scene, gw_scene_joint *j)
@@ -715,12 +715,11 @@ static void apply_joint(const gw_assembly *w, gw_scene *scene, gw_scene_joint *j
         return;
     gw_pose world_from_m = gw_pose_mul(&w->poses[gw_assembly_body_named(w, j->a.object)], &m);
     gw_pose world_from_f = gw_pose_mul(&w->poses[gw_assembly_body_named(w, j->b.object)], &f);
-    read_position(j->type, &world_from_f, &world_from_m, now);
+    read_position(j->type, j->pitch, &world_from_f, &world_from_m, now);
     bool ball = gw_mobilizer_rotation(j->type) < 6; /* limits of no one coordinate */
     for (int i = 0; i < gw_mobilizers[j->type].dof; i++)
-        j->position[i] =
-            read_turns(w, now[i], j->position[i], !ball && gw_mobilizers[j->type].turns >> i & 1,
-                       w->limits && !ball && j->limited[i], j->lower[i], j->upper[i]);
+        j->position[i] = read_turns(w, now[i], j->position[i], gw_mobilizer_is_periodic(j->type, i),
+                                    w->limits && !ball && j->limited[i], j->lower[i], j->upper[i]);
 }
 
 static void apply_links(const gw_assembly *w, int mechanism, gw_mechanism *m)
@@ -734,7 +733,7 @@ static void apply_links(const gw_assembly *w, int mechanism, gw_mechanism *m)
         int parent = gw_assembly_parent_frame(w, mechanism, i, &f);
         gw_pose world_from_m = gw_pose_mul(&w->poses[w->first_link[mechanism] + i], &frame);
         gw_pose world_from_f = gw_pose_mul(&w->poses[parent], &f);
-        read_position(gw_mechanism_joint(m, i), &world_from_f, &world_from_m, now);
+        read_position(gw_mechanism_joint(m, i), 0, &world_from_f, &world_from_m, now);
         m->position[i] =
             read_turns(w, now[0], m->position[i], gw_mechanism_joint(m, i) == GW_MOBILIZER_REVOLUTE,
                        w->limits && link->limited, link->lower, link->upper);

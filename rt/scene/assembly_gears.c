@@ -50,6 +50,7 @@ static void add_side(gw_assembly *w, gw_relation *r, const gw_geared *side, gw_t
     t = gw_assembly_add_joint_term(w, r, kind, gw_assembly_body_named(w, j->a.object), &m,
                                    gw_assembly_body_named(w, j->b.object), &f, j->type,
                                    side->coordinate);
+    t->pitch = j->pitch;
     t->start = j->has_position ? j->position[side->coordinate] : gw_assembly_coordinate(w, t);
 }
 
@@ -82,7 +83,7 @@ static void derive_coordinate(geared *to, const geared *from, bool to_first, dou
 
 static bool counts_whole_turns(const gw_term *t)
 {
-    return gw_mobilizers[t->joint].turns >> t->coordinate & 1;
+    return gw_mobilizer_is_periodic(t->joint, t->coordinate);
 }
 
 /* The root of a group: the coordinate that determines the whole turns of the others. */

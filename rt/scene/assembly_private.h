@@ -34,6 +34,7 @@ typedef struct gw_term {
     gw_mobilizer joint;      /* M stands in F by it .. */
     int coordinate;          /* .. and, limit, gear, by this one of its coordinates (m, rad) */
     double lower, upper;     /* limit */
+    double pitch;            /* of a screw's coordinate (m/rad) */
     double start, offset;    /* gear: the coordinate in the scene; the constant */
     int root;                /* gear: the term whose coordinate is turned first .. */
     double factor, constant; /* .. which this one is so many times, and that more */

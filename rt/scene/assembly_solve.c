@@ -92,7 +92,8 @@ static gw_pose placed_by(const gw_term *t, const gw_pose *a, const gw_pose *b)
 
 /* The coordinate, with its gradient as if the joint's rows were satisfied: along or about the
  * direction in which the coordinate alone moves M. The coordinates of a ball joint are the angle
- * between the z axes and the angle of the whole rotation. */
+ * between the z axes and the angle of the whole rotation; that of a screw follows from its slide.
+ */
 static gw_pair_row coordinate_row(const gw_term *t, const gw_pose *a, const gw_pose *b,
                                   double per_size)
 {
@@ -108,7 +109,13 @@ static gw_pair_row coordinate_row(const gw_term *t, const gw_pose *a, const gw_p
         gw_vec3 turn = gw_rotate(f, about);
         return (gw_pair_row){value, no_vector, turn, gw_neg(turn)};
     }
-    gw_mobilizer_position(t->joint, &f_from_m, state.z);
+    if (t->joint == GW_MOBILIZER_SCREW) {
+        gw_pair_row r = row_along(gw_rotate(f, axes[2]), f_from_m.p.z, gw_pose_point(a, t->m), a, b,
+                                  1 / t->pitch);
+        r.u = gw_scale(1 / (t->pitch * per_size), r.u);
+        return r;
+    }
+    gw_mobilizer_position(t->joint, 0, &f_from_m, state.z);
     gw_mobilizer_pose(t->joint, 0, &state, v, w);
     double value = state.z[t->coordinate];
     if (!(gw_mobilizers[t->joint].turns >> t->coordinate & 1))
@@ -127,7 +134,7 @@ static bool is_angle(const gw_term *t)
 
 static bool counts_whole_turns(const gw_term *t)
 {
-    return is_angle(t) && t->joint != GW_MOBILIZER_SPHERICAL;
+    return gw_mobilizer_is_periodic(t->joint, t->coordinate);
 }
 
 /* x plus whole turns, nearest to `to`. */

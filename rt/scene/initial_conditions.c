@@ -180,7 +180,7 @@ void gw_scene_system_keep_within_limits(gw_scene_system *s, int body)
     if (d->set || gw_mobilizer_rotation(d->joint) < 6)
         return;
     for (int j = 0; j < gw_mobilizers[d->joint].dof; j++) {
-        bool turns = gw_mobilizers[d->joint].turns >> j & 1;
+        bool turns = gw_mobilizer_is_periodic(d->joint, j);
         double was = d->position[j];
         if (!d->limited[j])
             continue;

@@ -44,15 +44,25 @@ static void turn_towards(joint_frame *f, const joint_frame *other)
     f->end_from_frame.q = gw_quat_mul(gw_quat_conj(f->world_from_end.q), turned);
 }
 
+/* Moves the frame along its z to the place of `other`: a screw's position is then zero as well. */
+static void slide_towards(joint_frame *f, const joint_frame *other)
+{
+    gw_pose mine = gw_pose_mul(&f->world_from_end, &f->end_from_frame);
+    gw_pose theirs = gw_pose_mul(&other->world_from_end, &other->end_from_frame);
+    double along = gw_unrotate(mine.q, gw_sub(theirs.p, mine.p)).z;
+    f->end_from_frame.p = gw_pose_point(&f->end_from_frame, gw_v3(0, 0, along));
+}
+
 bool gw_scene_joint_frames(const gw_scene *scene, const gw_scene_joint *joint, gw_pose *a_from_m,
                            gw_pose *b_from_f)
 {
     assert(!joint->gear);
     joint_frame m = frame_of(scene, &joint->a), f = frame_of(scene, &joint->b);
-    if (m.turns)
-        turn_towards(&m, &f);
-    else if (f.turns)
-        turn_towards(&f, &m);
+    joint_frame *open = m.turns ? &m : &f, *other = m.turns ? &f : &m;
+    if (open->turns)
+        turn_towards(open, other);
+    if (open->turns && joint->type == GW_MOBILIZER_SCREW)
+        slide_towards(open, other);
     *a_from_m = m.end_from_frame;
     *b_from_f = f.end_from_frame;
     return m.turns || f.turns;
@@ -85,5 +95,5 @@ void gw_scene_joint_position(const gw_scene *scene, const gw_scene_joint *joint,
             b = gw_scene_stated_pose(scene, joint->b.object);
     gw_pose m = gw_pose_mul(&a, &a_from_m), f = gw_pose_mul(&b, &b_from_f);
     gw_pose f_from_world = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&f_from_world, &m);
-    gw_mobilizer_position(joint->type, &f_from_m, position);
+    gw_mobilizer_position(joint->type, joint->pitch, &f_from_m, position);
 }

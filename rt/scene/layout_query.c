@@ -133,7 +133,7 @@ double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
         gw_pose back = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&back, &m), nearest;
         gw_mobilizer_state state = {.turn = gw_quat_identity()};
         gw_vec3 v[6], w[6];
-        gw_mobilizer_position(j->type, &f_from_m, state.z);
+        gw_mobilizer_position(j->type, j->pitch, &f_from_m, state.z);
         int at = gw_mobilizer_rotation(j->type);
         if (at < 6)
             state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));

@@ -151,7 +151,7 @@ void gw_mechanism_coordinates(const gw_mechanism *m, int link, const gw_pose *wo
     }
     relative.v = gw_unrotate(world_from_f.q, relative.v);
     relative.w = gw_unrotate(world_from_f.q, relative.w);
-    gw_mobilizer_position(type, &f_from_m, position);
+    gw_mobilizer_position(type, 0, &f_from_m, position);
     gw_mobilizer_velocity(type, &f_from_m, &relative, velocity);
 }
 

@@ -147,7 +147,7 @@ static void put_coordinate(const joint_place *j, int coordinate, double scale, i
     gw_pose f_from_world = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&f_from_world, &m);
     gw_mobilizer_state state = {.turn = gw_quat_identity()};
     gw_vec3 v[6], w[6];
-    gw_mobilizer_position(j->type, &f_from_m, state.z);
+    gw_mobilizer_position(j->type, j->pitch, &f_from_m, state.z);
     gw_mobilizer_pose(j->type, j->pitch, &state, v, w);
     gw_vec3 slides = v[coordinate], turns = w[coordinate];
     scale /= gw_dot(slides, slides) + gw_dot(turns, turns);

@@ -318,7 +318,7 @@ static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
     gw_pose f_from_m = gw_pose_mul(&f_from_world, &world_from_m);
     if (mechanism >= 0) {
         if (w->assembled)
-            gw_mobilizer_position(c->type, &f_from_m, d->position);
+            gw_mobilizer_position(c->type, c->pitch, &f_from_m, d->position);
         else
             d->position[0] = w->scene->mechanisms[mechanism].position[link];
         d->velocity[0] = w->scene->mechanisms[mechanism].velocity[link];
@@ -330,7 +330,7 @@ static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
     if (d->keeps_position)
         memcpy(d->position, j->position, sizeof d->position);
     else
-        gw_mobilizer_position(c->type, &f_from_m, d->position);
+        gw_mobilizer_position(c->type, c->pitch, &f_from_m, d->position);
     gw_twist of_a = twist_of(w, c->a), of_b = twist_of(w, c->b);
     gw_vec3 at_m = gw_sub(world_from_m.p, a.p), at_f = gw_sub(world_from_m.p, b.p);
     gw_vec3 v =
@@ -444,7 +444,7 @@ static void float_body(builder *w, int object)
     gw_twist twist = twist_of(w, object);
     d->parent = GW_GROUND;
     d->joint = GW_MOBILIZER_FREE;
-    gw_mobilizer_position(d->joint, &w->poses[object], d->position);
+    gw_mobilizer_position(d->joint, 0, &w->poses[object], d->position);
     gw_mobilizer_velocity(d->joint, &w->poses[object], &twist, d->velocity);
 }
 

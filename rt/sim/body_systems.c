@@ -578,11 +578,11 @@ static void closing_joint_state(const gw_dynamic_system *d, const gw_placed_join
     gw_vec3 at_b = gw_add(of_b.v, gw_cross(of_b.w, gw_sub(m.p, b.p)));
     gw_twist seen = {gw_unrotate(f.q, gw_sub(at_a, at_b)),
                      gw_unrotate(f.q, gw_sub(of_a.w, of_b.w))};
-    gw_mobilizer_position(j->type, &f_from_m, now);
+    gw_mobilizer_position(j->type, j->pitch, &f_from_m, now);
     gw_mobilizer_velocity(j->type, &f_from_m, &seen, rate);
     for (int i = 0; i < gw_mobilizers[j->type].dof; i++) {
-        bool turns = gw_mobilizer_rotation(j->type) == 6 && (gw_mobilizers[j->type].turns >> i & 1);
-        q[i] = turns ? q[i] + remainder(now[i] - q[i], 2 * GW_PI) : now[i];
+        q[i] = gw_mobilizer_is_periodic(j->type, i) ? q[i] + remainder(now[i] - q[i], 2 * GW_PI)
+                                                    : now[i];
         v[i] = rate[i];
     }
 }

@@ -397,6 +397,33 @@ test('a nut goes down its screw at g m / (m + I / p^2)', () => {
   closed(r);
 });
 
+test('a nut begins on its screw after the whole turns that its slide has, or where a feature has it', () => {
+  const pitch = 0.05,
+    turn = 0.1 + 4 * Math.PI,
+    z = [Math.cos(0.05), 0, 0, Math.sin(0.05)]; // 0.1 rad about z
+  const nut = (p) => ({
+    id: 'nut',
+    geometry: { type: 'cylinder', radius: 0.1, height: 0.05 },
+    free: true,
+    body: { mass: 2 },
+    pose: { p: [0, 0, p], q: z },
+  });
+  const thread = { id: 'thread', type: 'screw', pitch, a: frame('nut'), b: frame('world') };
+  const begins = (objects, joints, at, q) => {
+    const r = run({ gravity: [0, 0, -G], objects, joints }, 0.5);
+    near(r.p(0, 'nut')[2], at, 1e-12);
+    near(r.get(0, 'thread.q0'), q, 1e-12);
+    closed(r);
+    return r;
+  };
+  begins([nut(pitch * turn)], [thread], pitch * turn, turn);
+  begins([nut(pitch * turn + 0.01)], [thread], pitch * turn, turn); // the nearest place
+  const r = begins([nut(pitch * turn)], [{ ...thread, limits: [[turn - 1, turn + 1]] }], pitch * turn, turn);
+  near(r.get(499, 'thread.q0'), turn - 1, 1e-9);
+  const bolt = { id: 'bolt', geometry: { type: 'cylinder', radius: 0.02, height: 1 }, fixed: true };
+  begins([nut(0.4), bolt], [{ ...thread, a: 'nut/axis', b: 'bolt/axis' }], 0.4, 0);
+});
+
 test('a Hooke joint turns its shafts by tan(out) = tan(in) cos(bend)', () => {
   const bend = 0.6,
     tilt = about([1, 0, 0], bend);

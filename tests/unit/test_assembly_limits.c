@@ -137,14 +137,14 @@ static void limits_of_every_joint_hold(void **state)
         assert_true(r.held && opening(s, 0) < 1e-7);
         gw_pose x = relative(s, 0);
         double now[6];
-        gw_mobilizer_position(type, &x, now);
+        gw_mobilizer_position(type, j->pitch, &x, now);
         if (type == GW_MOBILIZER_SPHERICAL) {
             double whole = gw_norm(gw_v3(now[0], now[1], now[2]));
             now[0] = acos(fmin(1, gw_rotate(x.q, gw_v3(0, 0, 1)).z)), now[1] = whole;
         }
         for (int k = 0; k < gw_mobilizers[type].dof; k++) {
             double turns = 0, centre = 0.5 * (j->lower[k] + j->upper[k]);
-            if (gw_mobilizers[type].turns >> k & 1 && type != GW_MOBILIZER_SPHERICAL)
+            if (gw_mobilizer_is_periodic(type, k))
                 turns = 2 * GW_PI * round((centre - now[k]) / (2 * GW_PI));
             if (j->limited[k])
                 assert_true(now[k] + turns > j->lower[k] - 1e-8 &&

@@ -574,7 +574,7 @@ static void pairs_that_are_no_joint_move_on_their_submanifolds(void **state)
                                          .joint = GW_MOBILIZER_FREE,
                                          .parent_from_f = gw_pose_identity(),
                                          .body_from_m = gw_pose_identity()};
-        gw_mobilizer_position(GW_MOBILIZER_FREE, &pose, bodies[i].position);
+        gw_mobilizer_position(GW_MOBILIZER_FREE, 0, &pose, bodies[i].position);
         gw_mobilizer_velocity(GW_MOBILIZER_FREE, &pose, &twist, bodies[i].velocity);
         closures[i] = (gw_closure_def){.a = i, .b = d->parent, .row_count = d->set->row_count};
         memcpy(closures[i].rows, d->set->rows, sizeof closures[i].rows);
