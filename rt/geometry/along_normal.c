@@ -147,11 +147,13 @@ static gw_quat align_with_normal(const gw_submanifold *set, gw_quat a, gw_vec3 n
 
 /* ---- the nearest pose ------------------------------------------------------------------------ */
 
-#define NEAREST_GRID  16   /* starts along each parameter, from end to end */
-#define NEAREST_TURNS 6    /* about the axis at each of them */
-#define NEAREST_BEST  5    /* the starts that descents begin from */
-#define NEAREST_STEPS 60   /* of one descent, at most */
-#define NEAREST_LOCAL 1e-3 /* nearer than this share of the length one descent decides */
+#define NEAREST_PER_SPAN 5  /* starts along each parameter, a span of its knots, */
+#define NEAREST_LEAST    10 /* and from end to end */
+#define NEAREST_MOST     28
+#define NEAREST_TURNS    6    /* about the axis at each of them */
+#define NEAREST_BEST     10   /* the starts that descents begin from */
+#define NEAREST_STEPS    60   /* of one descent, at most */
+#define NEAREST_LOCAL    1e-3 /* nearer than this share of the length one descent decides */
 
 typedef struct along_search {
     const gw_submanifold *set;
@@ -354,32 +356,87 @@ static int keep_start(along_pose *list, int count, const along_pose *c)
     return count < NEAREST_BEST ? count + 1 : count;
 }
 
+/* The samples of f over the shape, each of the best rotation about the axis. */
+typedef struct along_grid {
+    int n[2]; /* from end to end; of a curve 0 along v */
+    double f[NEAREST_MOST + 1][NEAREST_MOST + 1];
+} along_grid;
+
+static int samples_along(const gw_nurbs_direction *d)
+{
+    int spans = 0;
+    for (int i = d->degree; i < d->count; i++)
+        spans += d->knots[i + 1] > d->knots[i];
+    int n = spans * NEAREST_PER_SPAN;
+    return n < NEAREST_LEAST ? NEAREST_LEAST : n < NEAREST_MOST ? n : NEAREST_MOST;
+}
+
+static along_pose grid_pose(const along_search *s, const along_grid *g, gw_quat a, int i, int j)
+{
+    const gw_nurbs_direction *d = s->set->translation.locus.nurbs->direction;
+    double u = d[0].low + (d[0].high - d[0].low) * i / g->n[0];
+    double v = d[1].low + (d[1].high - d[1].low) * j / (g->n[1] > 0 ? g->n[1] : 1);
+    along_pose c = pose_beside(s, u, v, a, 0), turned_on = c;
+    for (int k = 1; k < NEAREST_TURNS; k++) {
+        put_pose(s, a, 2 * GW_PI * k / NEAREST_TURNS, &turned_on);
+        c = turned_on.f < c.f ? turned_on : c;
+    }
+    return c;
+}
+
+/* Sample i of n + 1, the first one again after the last of a closed direction; -1: there is none.
+ */
+static int sample_beside(const gw_nurbs_direction *d, int i, int n)
+{
+    if (i >= 0 && i <= n)
+        return i;
+    return !d->closed ? -1 : i < 0 ? n - 1 : 1;
+}
+
+/* True where no sample beside it is less, of two equal ones only the first: descents from samples
+ * of one valley end at one pose. */
+static bool is_valley(const gw_nurbs *nurbs, const along_grid *g, int i, int j)
+{
+    for (int k = 0; k < 9; k++) {
+        int at[2] = {sample_beside(&nurbs->direction[0], i + k / 3 - 1, g->n[0]),
+                     sample_beside(&nurbs->direction[1], j + k % 3 - 1, g->n[1])};
+        if (k == 4 || at[0] < 0 || at[1] < 0 || (g->n[1] == 0 && k % 3 != 1))
+            continue;
+        double f = g->f[at[0]][at[1]];
+        bool earlier = at[0] < i || (at[0] == i && at[1] < j);
+        if (f < g->f[i][j] || (earlier && f == g->f[i][j]))
+            return false;
+    }
+    return true;
+}
+
 double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                                gw_pose *nearest)
 {
     assert(set && near && length > 0 && nearest);
     const along_search s = {set, near, length};
     const gw_locus *l = &set->translation.locus;
-    const gw_nurbs_direction *d = l->nurbs->direction;
     gw_vec3 point;
     gw_quat a = axis_side(set, near, &point);
     double parameter[2];
     gw_locus_closest_parameters(l, point, parameter);
     along_pose starts[NEAREST_BEST], first = pose_beside(&s, parameter[0], parameter[1], a, 0);
     along_pose best = descend_along(&s, first);
-    int count = 0, rows = l->nurbs->dimension == 2 ? NEAREST_GRID : 0;
+    const gw_nurbs_direction *d = l->nurbs->direction;
+    along_grid grid;
+    for (int k = 0; k < 2; k++)
+        grid.n[k] = k < l->nurbs->dimension ? samples_along(&d[k]) : 0;
+    int count = 0;
     bool far = best.f > NEAREST_LOCAL * NEAREST_LOCAL * length * length;
-    for (int i = 0; far && i <= NEAREST_GRID; i++)
-        for (int j = 0; j <= rows; j++) {
-            double u = d[0].low + (d[0].high - d[0].low) * i / NEAREST_GRID;
-            double v = d[1].low + (d[1].high - d[1].low) * j / NEAREST_GRID;
-            along_pose c = pose_beside(&s, u, v, a, 0), turned_on = c;
-            for (int k = 1; k < NEAREST_TURNS; k++) {
-                put_pose(&s, a, 2 * GW_PI * k / NEAREST_TURNS, &turned_on);
-                c = turned_on.f < c.f ? turned_on : c;
+    for (int i = 0; far && i <= grid.n[0]; i++)
+        for (int j = 0; j <= grid.n[1]; j++)
+            grid.f[i][j] = grid_pose(&s, &grid, a, i, j).f;
+    for (int i = 0; far && i <= grid.n[0]; i++)
+        for (int j = 0; j <= grid.n[1]; j++)
+            if (is_valley(l->nurbs, &grid, i, j)) {
+                along_pose c = grid_pose(&s, &grid, a, i, j);
+                count = keep_start(starts, count, &c);
             }
-            count = keep_start(starts, count, &c);
-        }
     for (int i = 0; i < count; i++) {
         along_pose c = descend_along(&s, starts[i]);
         best = c.f < best.f ? c : best;
