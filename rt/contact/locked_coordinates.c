@@ -2,12 +2,13 @@
  * Joint limits for which no constant loads were found: their coordinates are locked in the substep.
  * A damper on each, so strong that the coordinate stays where it is whatever motors do,
  *
- *   c = S / (h (D^-1 P)_jj),   P = c (g - (gap(h) - gap(0)) / h) / J_j^2
+ *   c = S / (h (D^-1 P)_jj),   P = P_0 + c (g - (gap(h) - gap(0)) / h) / J_j^2
  *
  * makes its step implicit; g is the rate at which a violated limit is corrected, P the mean
- * reaction force of the limit. A limit that would pull is released, and the substep tried again; a
- * limit that is violated after that is locked for the rest of the substep. Where the damper creeps
- * beyond the tolerance, P acts beside it in another trial. RT safe.
+ * reaction force of the limit, P_0 its constant part. A limit that would pull is released, and the
+ * substep tried again; a limit that is violated after that is locked for the rest of the substep.
+ * Beside the damper acts the last known P as a constant force; where the damper creeps beyond the
+ * tolerance nevertheless, P of the trial in another one. RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -58,11 +59,11 @@ static bool lock_coordinate(gw_world *w, gw_contact *c, int at, double entry, do
     w->locked[m] = true;
     locks[at] = STRENGTH / (h * answer[at]);
     c->lock_rate = fmax(0, -BACK * (c->start.gap + c->rest_penetration) / h);
-    loads[at] = locks[at] * c->lock_rate / entry;
     c->lock = locks[at] / (entry * entry);
-    c->lock_load = 0;
+    c->lock_load = c->load;
+    loads[at] = locks[at] * c->lock_rate / entry;
     c->locks = at;
-    c->load = 0;
+    c->lock_is_relieved = false;
     c->lock_state = c->lock_state == GW_LOCK_RELEASED ? GW_LOCK_KEPT : GW_LOCKED;
     return true;
 }
@@ -73,20 +74,6 @@ static void release_coordinate(gw_world *w, gw_contact *c)
     w->locks[at] = w->load_rate[at] = 0;
     c->lock = c->load = 0;
     c->lock_state = GW_LOCK_RELEASED;
-}
-
-/* Applies the reaction force as a constant force beside the damper, which provides the remainder.
- */
-static bool relieve_lock(gw_world *w, gw_contact *c)
-{
-    double entry;
-    int at = coordinate_of(w, c, &entry);
-    if (at < 0)
-        return false;
-    c->lock_load = c->load;
-    w->load_rate[(size_t)gw_contact_any_system(c) * GW_MODEL_MAX_DOF + (size_t)at] +=
-        c->load * entry;
-    return true;
 }
 
 bool gw_lock_coordinates(gw_world *w, double h)
@@ -121,33 +108,44 @@ bool gw_release_locks(gw_world *w, double h)
             if (c->lock_state == GW_LOCKED && c->load < 0) {
                 release_coordinate(w, c);
                 any = true;
-            } else if (c->lock_load == 0 && gw_contact_has_yielded(c)) {
-                any = relieve_lock(w, c) || any;
+            } else if (!c->lock_is_relieved && gw_contact_has_yielded(c)) {
+                c->lock_is_relieved = any = true;
             }
         }
     }
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         if (c->lock > 0)
-            c->load = any ? 0 : fmax(0, c->load);
+            c->load = fmax(0, c->load);
+        if (c->lock > 0 && any)
+            c->lock_load = c->load;
     }
     return any;
 }
 
+bool gw_locks_may_hold(const gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        double entry;
+        if (c->continuous && c->loaded && coordinate_of(w, c, &entry) < 0)
+            return false;
+    }
+    return true;
+}
+
 bool gw_unlock_coordinates(gw_world *w)
 {
-    bool any = false, locks = false, others = false;
+    bool any = false, held = false;
     for (int i = 0; i < w->active.system_count; i++) {
         any = any || w->locked[w->active.systems[i]];
         w->locked[w->active.systems[i]] = false;
     }
     for (int i = 0; any && i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
-        double entry;
-        locks = locks || (c->lock > 0 && c->load > 0);
-        others = others || (c->continuous && c->loaded && coordinate_of(w, c, &entry) < 0);
+        held = held || (c->lock > 0 && c->load > 0);
         c->lock = 0;
         c->lock_state = GW_UNLOCKED;
     }
-    return locks && !others;
+    return held;
 }

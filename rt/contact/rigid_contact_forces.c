@@ -9,106 +9,6 @@
 
 #include "rt/contact/impact.h"
 
-#define LOADED_RATIO 50.0 /* of masses from which on a contact may be loaded */
-#define FACE_NORMAL  0.99 /* cosine between normals of one face */
-
-/* True if the spring is softer than its surface and compressed beyond GW_CONTACT_LOADED_DEPTH. */
-static bool gives_way(const gw_contact *c)
-{
-    double stated = c->candidate.surface.stiffness;
-    bool soft = !(stated > 0) || c->stiffness < 0.99 * stated;
-    return c->continuous && soft && -c->now.gap - c->rest_penetration > GW_CONTACT_LOADED_DEPTH;
-}
-
-/* True if one body's effective mass along the normal is LOADED_RATIO times the contact's. */
-static bool is_pressed_by_heavy(const gw_world *w, gw_contact *c)
-{
-    gw_contact_jacobian_row row;
-    if (!gw_contact_both_dynamic(c))
-        return false;
-    gw_contact_jacobian(w, c, c->now.normal, true, true, &row);
-    double heaviest = 0, light = gw_jacobian_row_inverse_mass(w, &row);
-    for (int side = 0; side < 2; side++) {
-        gw_contact_jacobian(w, c, c->now.normal, side == 0, side == 1, &row);
-        double inverse = gw_jacobian_row_inverse_mass(w, &row);
-        heaviest = inverse > 0 ? fmax(heaviest, 1 / inverse) : heaviest;
-    }
-    return heaviest * light > LOADED_RATIO;
-}
-
-static bool system_bears_forces(const gw_world *w, int system)
-{
-    for (int i = system >= 0 ? w->contacts_of.first[system] : -1; i >= 0;
-         i = w->contacts_of.next[i])
-        if (w->contacts[w->contacts_of.of[i]].loaded)
-            return true;
-    return false;
-}
-
-/* True if a contact of the same face is loaded: springs under one half of a face and loads under
- * the other would tilt the body. */
-static bool is_of_loaded_face(const gw_world *w, const gw_contact *c)
-{
-    int system = c->system_a >= 0 ? c->system_a : c->system_b;
-    for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
-        const gw_contact *other = &w->contacts[w->contacts_of.of[i]];
-        if (other->loaded && other->pair == c->pair && other->pair >= 0 &&
-            gw_dot(other->now.normal, c->now.normal) > FACE_NORMAL)
-            return true;
-    }
-    return false;
-}
-
-static void make_loaded(gw_contact *c)
-{
-    c->loaded = true;
-    c->load = c->stored = c->loaded_for = 0;
-    c->rest_penetration = fmax(c->rest_penetration, -c->now.gap);
-    c->friction_spring.slip = gw_v3(0, 0, 0);
-    c->friction_spring.spin = 0;
-}
-
-bool gw_island_loads(gw_world *w)
-{
-    bool any = false;
-    for (int i = 0; i < w->active.contact_count; i++) {
-        gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (!c->loaded && gives_way(c)) {
-            /* what a light body presses on in turn carries the same */
-            bool heavy = !c->weighed && is_pressed_by_heavy(w, c);
-            c->weighed = true;
-            if (heavy || system_bears_forces(w, c->system_a) || system_bears_forces(w, c->system_b))
-                make_loaded(c);
-        }
-        any = any || (c->continuous && c->loaded);
-    }
-    for (int i = 0; i < w->active.contact_count && any; i++) {
-        gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (!c->loaded && c->continuous && c->now.gap <= 0 && is_of_loaded_face(w, c))
-            make_loaded(c);
-    }
-    return any;
-}
-
-void gw_contact_yield(gw_contact *c)
-{
-    assert(gw_contact_holds(c));
-    c->yields = true;
-    c->loaded = false;
-    c->rest_penetration = -c->start.gap - c->load_before / c->stiffness;
-}
-
-void gw_contact_hold_again(gw_contact *c)
-{
-    assert(c->continuous && c->yields);
-    double depth = fmax(0, -c->now.gap - c->rest_penetration);
-    c->stored = gw_contact_spring_energy(c);
-    c->rest_penetration = fmax(0, c->rest_penetration);
-    c->yields = false;
-    c->loaded = true;
-    c->load = c->load_before = c->stiffness * depth;
-}
-
 static void add_loaded_rows(gw_impact *x)
 {
     gw_world *w = x->world;
@@ -138,15 +38,21 @@ static double aim_of(const gw_world *w, const gw_contact *c, double h)
     return c->stored > 0 ? LOAD_FEEDBACK * gap / w->dt : 0;
 }
 
-/* Gap rate of a contact that holds after a trial of h s (m/s). Beside joint forces or on a bent
- * surface the gap may change although its rate ends at zero: the mean rate if that is larger. */
-static double rate_left(const gw_world *w, const gw_contact *c, double h)
+/* True if a contact's gap may change in a trial although its rate ends at zero: beside joint forces
+ * or on a bent surface. */
+static bool moves_within(const gw_world *w, const gw_contact *c)
 {
     const gw_unilateral_row *row = c->candidate.row;
-    double mean = (c->now.gap - c->start.gap) / h;
     bool bends = gw_is_free_form(row->a.kind) || gw_is_free_form(row->b.kind);
-    bool counts = gw_contact_bounds_coordinate(c) && (bends || gw_contact_is_driven(w, c));
-    return counts && fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
+    return gw_contact_bounds_coordinate(c) && (bends || gw_contact_is_driven(w, c));
+}
+
+/* Gap rate of a contact that holds after a trial of h s (m/s): of its mean and the one at the end
+ * the larger, where they may differ. */
+static double rate_left(const gw_world *w, const gw_contact *c, double h)
+{
+    double mean = (c->now.gap - c->start.gap) / h;
+    return moves_within(w, c) && fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
 }
 
 /* v += D^-1 J_i^T p for row i; returns J_i D^-1 J_i^T. */
@@ -370,8 +276,8 @@ static void gather_face(const gw_impact *x, int i, loaded_face *face)
     face->centre = gw_v3(0, 0, 0);
     for (int k = i; k < x->rows; k++) {
         const gw_contact *c = &w->contacts[x->contact[k]];
-        if (k != i &&
-            (c->pair != first->pair || !(gw_dot(c->now.normal, first->now.normal) > FACE_NORMAL)))
+        if (k != i && (c->pair != first->pair ||
+                       !(gw_dot(c->now.normal, first->now.normal) > GW_FACE_NORMAL)))
             continue;
         face->rows[face->count++] = k;
         face->centre = gw_mul_add(face->centre, x->p[k], c->now.at_a);
@@ -813,6 +719,21 @@ void gw_begin_loads(gw_world *w)
     w->load_excess[0] = w->load_excess[1] = w->load_excess[2] = INFINITY;
     for (int i = 0; i < w->active.contact_count; i++)
         w->contacts[w->active.contacts[i]].bracket = (gw_load_bracket){.high = INFINITY};
+}
+
+bool gw_no_load_holds(const gw_world *w, double h)
+{
+    assert(h > 0);
+    for (int i = 0; i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!c->continuous || !gw_contact_holds(c) || !moves_within(w, c))
+            continue;
+        double aim = aim_of(w, c, h), mean = (c->now.gap - c->start.gap) / h + aim;
+        double end = c->gap_rate + aim;
+        if (mean * end < 0 && h * fmin(fabs(mean), fabs(end)) > GW_CONTACT_HELD_DEPTH)
+            return true;
+    }
+    return false;
 }
 
 bool gw_loads_are_bracketed(const gw_world *w)

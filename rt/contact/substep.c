@@ -361,17 +361,11 @@ static bool try_locked(gw_world *w, double t)
     return true;
 }
 
-/* A trial to t without loads, then one with the loads solved from it. Contacts that hold are tried
- * with their last loads first, and again while these are not right; if locks replaced them in the
- * last trial, with locks first. */
-static void try_with_loads(gw_world *w, double t)
+/* Trials to t, without loads at first; contacts that hold have their last loads, and are tried
+ * again while these are not right. GW_LOADS_NONE, if `locks` may replace loads: none are. */
+static gw_loads try_loads(gw_world *w, double t, double h, bool locks)
 {
-    double h = t - gw_substep_latest_start(w);
     gw_loads found = GW_LOADS_BETTER;
-    bool locks = gw_unlock_coordinates(w);
-    if (!(h > 0) || (locks && try_locked(w, t) && !any_load_fails(w)))
-        return;
-    gw_unlock_coordinates(w);
     gw_begin_loads(w);
     for (int n = 0; n < MAX_LOAD_TRIALS && found == GW_LOADS_BETTER; n++) {
         if (n >= FEW_LOAD_TRIALS &&
@@ -380,7 +374,28 @@ static void try_with_loads(gw_world *w, double t)
         for (int i = 0; i < w->active.system_count; i++)
             w->loaded[w->active.systems[i]] = false;
         gw_substep_trial(w, t);
+        if (locks && gw_no_load_holds(w, h))
+            return GW_LOADS_NONE;
         found = gw_solve_loads(w, h);
+    }
+    return found;
+}
+
+/* A trial to t with the loads solved from those before. If locks replaced them in the last trial,
+ * or no constant loads hold, coordinates are locked first. */
+static void try_with_loads(gw_world *w, double t)
+{
+    double h = t - gw_substep_latest_start(w);
+    bool locked = gw_unlock_coordinates(w);
+    if (!(h > 0))
+        return;
+    bool may_lock = gw_locks_may_hold(w);
+    gw_loads found = locked && may_lock ? GW_LOADS_NONE : try_loads(w, t, h, may_lock);
+    if (found == GW_LOADS_NONE) {
+        if (try_locked(w, t) && !any_load_fails(w))
+            return;
+        gw_unlock_coordinates(w);
+        found = try_loads(w, t, h, false);
     }
     if (found == GW_LOADS_BETTER)
         gw_end_loads(w);

@@ -140,9 +140,10 @@ typedef struct gw_contact {
     gw_load_bracket bracket;
     bool yields; /* a unilateral constraint of which no load was found: a spring for a step */
     double lock; /* damper along the normal of one whose coordinate is locked (N s/m); 0: is not */
-    double lock_rate; /* d(gap)/dt that it brings (m/s) */
-    double lock_load; /* constant force beside it (N) */
-    int locks;        /* the coordinate */
+    double lock_rate;      /* d(gap)/dt that it brings (m/s) */
+    double lock_load;      /* constant force beside it (N), */
+    bool lock_is_relieved; /* and whether that is the reaction force of a trial of this substep */
+    int locks;             /* the coordinate */
     gw_lock_state lock_state;
     gw_friction_spring friction_spring;
     double external_power; /* of bodies moved from outside, at the start of the substep (W) */
@@ -554,8 +555,10 @@ bool gw_island_overcompressed(const gw_world *w);
 /* Resolves the collision of the active part. */
 void gw_resolve_collision(gw_world *w, gw_collision_kind kind);
 
-/* ---- loads: rigid_contact_forces.c
- * -------------------------------------------------------------------------- */
+/* ---- loads: loaded_contacts.c, rigid_contact_forces.c ------------------------------------------
+ */
+
+#define GW_FACE_NORMAL 0.99 /* cosine between normals of one face */
 
 /* Makes contacts loaded whose spring, limited by the stability of a light body, a heavy body
  * compresses by more than GW_CONTACT_LOADED_DEPTH. True if the active part has loaded contacts. */
@@ -605,6 +608,7 @@ static inline bool gw_contact_has_yielded(const gw_contact *c)
 typedef enum gw_loads {
     GW_LOADS_FOUND,  /* new loads: a trial with them is needed */
     GW_LOADS_BETTER, /* the same, and after it another solution */
+    GW_LOADS_NONE,   /* no constant load holds */
     GW_LOADS_HELD    /* the loads of the last trial were right */
 } gw_loads;
 
@@ -618,6 +622,11 @@ void gw_end_loads(gw_world *w);
  * first): solves for the loads. */
 gw_loads gw_solve_loads(gw_world *w, double h);
 
+/* True if a trial shows that no constant load holds a gap within GW_CONTACT_HELD_DEPTH: its mean
+ * and end rate are opposite, and as both grow with the load, one that brings either to zero
+ * increases the other. */
+bool gw_no_load_holds(const gw_world *w, double h);
+
 /* True if the gap rates at the end of a trial with the loads are those that they were solved for.
  */
 bool gw_loads_arrive(const gw_world *w, double h);
@@ -629,10 +638,12 @@ bool gw_loads_arrive(const gw_world *w, double h);
  * substep of h; false if there are none. gw_release_locks(): after a trial, records the reaction
  * forces, releases locks that pull, adds a constant force beside those that creep and locks again
  * where a limit was passed; true if anything changed. gw_unlock_coordinates(): before the next
- * trial, unlocks all; true if locks held in the last one, and nothing else does now. */
+ * trial, unlocks all; true if locks held in the last one. gw_locks_may_hold(): true if all loaded
+ * contacts of the active part are at limits of coordinates that can be locked. */
 bool gw_lock_coordinates(gw_world *w, double h);
 bool gw_release_locks(gw_world *w, double h);
 bool gw_unlock_coordinates(gw_world *w);
+bool gw_locks_may_hold(const gw_world *w);
 
 /* ---- contacts that rest as a world begins: initial_forces.c ------------------------------------
  */
