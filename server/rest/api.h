@@ -54,7 +54,7 @@ typedef struct api_reply {
     api_pieces *rest;   /* owned by the receiver; NULL: the body is all */
     bool replayed;      /* it is the stored answer to an earlier request with the same key */
     char location[256]; /* "" : none */
-    char etag[32];
+    char etag[48];
     char allow[64];
     char note[256]; /* how the effect of an edit differs from the request; "": not at all */
 } api_reply;

@@ -105,6 +105,9 @@ void api_refuse(api_call *call, int status, const char *where, const char *forma
 /* True where the header contains this tag, quoted and not weak, or a star. */
 bool api_lists_tag(const char *header, const char *tag);
 
+/* The same for the ETag of an answer at this revision. */
+bool api_lists_revision(const char *header, uint64_t revision);
+
 /* A saved version's tag, with its quotes. */
 #define API_TAG (sizeof((api_reply *)0)->etag)
 void api_version_tag(int64_t version, char tag[API_TAG]);

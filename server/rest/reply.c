@@ -250,11 +250,12 @@ void api_version_tag(int64_t version, char tag[API_TAG])
     snprintf(tag, API_TAG, "\"s%lld\"", (long long)version);
 }
 
-static bool matches_revision(const char *if_match, uint64_t revision)
+bool api_lists_revision(const char *header, uint64_t revision)
 {
-    char tag[API_TAG];
+    char tag[API_TAG], with_sum[API_TAG];
     snprintf(tag, sizeof tag, "\"%llu\"", (unsigned long long)revision);
-    return api_lists_tag(if_match, tag);
+    snprintf(with_sum, sizeof with_sum, "\"%llu.", (unsigned long long)revision);
+    return api_lists_tag(header, tag) || api_lists_tag(header, with_sum);
 }
 
 /* ?group=ID: the edits of one drag, which are one step for undo. */
@@ -291,7 +292,7 @@ bool api_begin(api_call *call, app_edit *edit)
         return false;
     }
     const char *if_match = call->request->if_match;
-    if (!if_match || matches_revision(if_match, edit->base->revision))
+    if (!if_match || api_lists_revision(if_match, edit->base->revision))
         return true;
     api_refuse(call, 412, "", "If-Match is %.40s, the scene is at revision \"%llu\"", if_match,
                (unsigned long long)edit->base->revision);

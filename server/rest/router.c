@@ -395,24 +395,31 @@ static void await_durable(api_call *call)
     api_error(call, &error);
 }
 
-/* Sets the ETag of an answer without a revision: a hash of its text, if the reply has all of it. */
-static void tag_text(api_reply *reply)
+/* Sets the ETag of an answer that its revision alone does not determine: a hash of its text, behind
+ * the revision where it has one. False where the answer cannot be compared. */
+static bool tag_text(const api_call *call)
 {
-    if (reply->status != 200 || reply->etag[0] || reply->rest)
-        return;
+    api_reply *reply = call->reply;
+    bool has_revision = reply->etag[0];
+    if (reply->status != 200)
+        return false;
+    if (has_revision && call->route->about.flags & OP_STILL)
+        return true;
+    if (reply->rest) /* a list in pieces: its text is not known as a whole */
+        return false;
+    char *end = has_revision ? strrchr(reply->etag, '"') : reply->etag;
     uint64_t hash = text_hash(TEXT_HASH, reply->body->data, reply->body->size);
-    snprintf(reply->etag, sizeof reply->etag, "\"t%016llx\"", (unsigned long long)hash);
+    snprintf(end, sizeof reply->etag - (size_t)(end - reply->etag), "%s%016llx\"",
+             has_revision ? "." : "\"t", (unsigned long long)hash);
+    return true;
 }
 
 /* Replaces an answer that the client already has by 304. */
 static void answer_not_modified(api_call *call)
 {
     api_reply *reply = call->reply;
-    tag_text(reply);
     const char *known = call->request->if_none_match;
-    bool same = known && reply->status == 200 && reply->etag[0] &&
-                (strcmp(known, "*") == 0 || strstr(known, reply->etag));
-    if (!same)
+    if (!tag_text(call) || !known || (strcmp(known, "*") != 0 && !strstr(known, reply->etag)))
         return;
     text_unref(reply->body);
     api_pieces_destroy(reply->rest);
@@ -450,7 +457,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         route->handler(&call);
     if (call.ticket)
         await_durable(&call);
-    if (route && route->about.flags & OP_STILL)
+    if (route && wire_is_conditional(&route->about))
         answer_not_modified(&call);
     if (keyed)
         api_replays_end(api->replays, request, reply);

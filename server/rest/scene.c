@@ -122,7 +122,7 @@ static bool may_save(api_call *call, const char *file, const app_document *docum
         return false;
     }
     bool star = wanted && strcmp(wanted, "*") == 0;
-    if (!wanted || (star && version) || (!star && api_lists_tag(wanted, now)) ||
+    if (!wanted || (star && version) || (!star && api_lists_revision(wanted, document->revision)) ||
         (!star && version && api_lists_tag(wanted, saved)))
         return true;
     api_refuse(call, 412, "", "If-Match is %.40s, the scene is at revision %s and %s is %s%s",

@@ -212,8 +212,9 @@ static json_t *responses_json(void)
 static const char others[] =
     "{\"headers\":{"
     "\"ETag\":{\"description\":\"Revision of the scene, quoted; of a saved scene s and its "
-    "version. Where no 304 is said, more than the scene is answered: the tag is for If-Match.\","
-    "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"s?[0-9]+\\\"$\"}},"
+    "version. Where the answer has more than the scene, a sum of the answer follows the "
+    "revision.\","
+    "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"s?[0-9]+([.][0-9a-f]{16})?\\\"$\"}},"
     "\"TextTag\":{\"description\":\"A sum of the answer, quoted; none of a list of more than 64 "
     "KiB.\",\"required\":false,"
     "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"t[0-9a-f]{16}\\\"$\"}},"
@@ -336,6 +337,11 @@ static bool is_keyed(const wire_operation *o)
     return strcmp(o->method, "POST") == 0 && strcmp(o->path, "/simulation/halt") != 0;
 }
 
+bool wire_is_conditional(const wire_operation *o)
+{
+    return strcmp(o->method, "GET") == 0 && o->flags & (OP_STILL | OP_ETAG);
+}
+
 /* The parameters: in the path, in the query, in the header. */
 static json_t *parameters_json(const wire_operation *o)
 {
@@ -362,7 +368,7 @@ static json_t *parameters_json(const wire_operation *o)
         json_array_append_new(list, component_reference("parameters", "ifMatch"));
     if (is_keyed(o))
         json_array_append_new(list, component_reference("parameters", "idempotencyKey"));
-    if (o->flags & (OP_NEW | OP_STILL | OP_REPLACES))
+    if (o->flags & (OP_NEW | OP_REPLACES) || wire_is_conditional(o))
         json_array_append_new(list, component_reference("parameters", "ifNoneMatch"));
     static const char *const paging[] = {"limit", "offset", "after", "members"};
     for (int i = 0; o->flags & OP_PAGED && i < 4; i++)
@@ -452,7 +458,7 @@ static void add_successes(const wire_operation *o, json_t *all)
     if (makes)
         json_object_set_new(all, "201",
                             success_response(o, "Done.", shape_schema(o->answer), true));
-    if (o->flags & OP_STILL)
+    if (wire_is_conditional(o))
         json_object_set_new(all, "304", success_response(o, "Not changed.", NULL, false));
     if (!o->answer)
         json_object_set_new(all, "204", success_response(o, "Done.", NULL, false));

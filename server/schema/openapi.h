@@ -18,9 +18,10 @@ typedef enum wire_operation_flags {
     OP_404 = 256,
     OP_409 = 512,
     OP_422 = 1024,
-    OP_NEW = 2048,    /* takes If-None-Match too: 412 */
-    OP_STILL = 4096,  /* unchanged while its ETag is: takes If-None-Match: 304; without OP_ETAG the
-                         ETag is a hash of the text, and a list sent in pieces has none */
+    OP_NEW = 2048, /* takes If-None-Match too: 412 */
+    OP_STILL =
+        4096, /* a GET whose answer is unchanged while the scene's revision is; without OP_ETAG
+                 the ETag is a hash of the text, and a list sent in pieces has none */
     OP_CSV = 16384,   /* its answer is a table */
     OP_PAGED = 8192,  /* a list: takes ?limit, ?offset, ?after and members' values */
     OP_ALWAYS = 32768 /* ignores body and query; its answer tells whether there were any */
@@ -41,6 +42,10 @@ typedef struct wire_operation {
 /* True for an edit of the document that can be one of several in a request. Not for edits of
  * solutions, which are derived from the rest, nor for assemblies, loads and saves. */
 bool wire_batched(const wire_operation *operation);
+
+/* True for a GET that takes If-None-Match: 304. Where its answer has an ETag and is not OP_STILL,
+ * the ETag is the revision and a hash of the text. */
+bool wire_is_conditional(const wire_operation *operation);
 
 /* True where the entries of the answer "A[]" can have a member of this name. */
 bool wire_has_member(const char *answer, const char *name);

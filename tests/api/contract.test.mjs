@@ -972,6 +972,29 @@ test('what is known already is not sent again', async () => {
   await expect(200, 'GET', '/scenes', undefined, { 'if-none-match': listed });
 });
 
+test('an answer with the present state is not sent again while nothing moves, and its ETag serves If-Match', async () => {
+  const moving = await start({ args: ['--scene', 'paper-mechanism-middle'] });
+  const { expect, call } = await client(moving);
+  const lists = ['/joints', '/mechanisms', '/tools', '/solutions', '/tasks', '/contacts'];
+  const [arm] = (await expect(200, 'GET', '/mechanisms')).json;
+  for (const path of [...lists, '/tool', `/mechanisms/${arm.id}`]) {
+    const { headers } = await expect(200, 'GET', path);
+    await expect(304, 'GET', path, undefined, { 'if-none-match': headers.etag });
+  }
+  const push = { type: 'wrench', samples: [{ t: 0, force: [5, 0, 5], torque: [0, 0, 0] }] };
+  await expect(200, 'PUT', '/devices/sim/operator', push);
+  const before = (await expect(200, 'GET', '/mechanisms')).headers.etag;
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await until('another place', async () => {
+    const now = await call('GET', '/mechanisms', undefined, { 'if-none-match': before });
+    return now.status === 200 && JSON.stringify(now.json[0].state) !== JSON.stringify(arm.state);
+  });
+  const { etag } = (await expect(200, 'GET', '/tool')).headers;
+  await expect(412, 'PATCH', '/tool', { limits: { force: 10 } }, { 'if-match': etag.replace(/\d+/, '0') });
+  await expect(200, 'PATCH', '/tool', { limits: { force: 10 } }, { 'if-match': etag });
+  await moving.stop();
+});
+
 test('collections are read by the page', async () => {
   const lists = operations().filter((o) => o.operation.parameters?.some((p) => p.$ref?.endsWith('/limit')));
   assert.ok(lists.length > 10, `${lists.length} lists`);

@@ -79,7 +79,7 @@ let changing = 0; // requests waiting or under way
 let changed = -ECHO_MS; // when the last one ended
 let own = 0; // the newest revision made by this page
 
-const revisionOf = (reply: Response): number => Number(reply.headers.get('ETag')?.replace(/"/g, ''));
+const revisionOf = (reply: Response): number => Number.parseInt(reply.headers.get('ETag')?.slice(1) ?? '', 10);
 
 // True where a change that arrives by the stream may be this page's own.
 export const mayBeOurs = (revision: number): boolean =>
