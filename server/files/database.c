@@ -19,8 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "server/app/clock.h"
 
 #define STATEMENTS 48         /* prepared statements; more than the server has */
 #define LOG_BYTES  (16 << 20) /* size to which the log is truncated on a restart of the log */
@@ -44,6 +45,7 @@ struct gw_database {
     uint64_t written, synced; /* numbers of transactions */
     bool syncing;             /* a thread is syncing */
     bool later;               /* database_sync_later() was called: the thread below shall sync */
+    int64_t due_ns;           /* when, by clock_ns() */
     bool quit;
     int failed; /* errno of the sync that failed; 0: none has */
     int log;    /* descriptor of the log; -1: not opened; used by the thread that syncs */
@@ -289,6 +291,8 @@ void database_sync_later(gw_database *db)
 {
     assert(db);
     pthread_mutex_lock(&db->state);
+    if (!db->later)
+        db->due_ns = clock_ns() + DATABASE_LATER_MS / 2 * 1000000;
     db->later = true;
     pthread_cond_broadcast(&db->changed);
     pthread_mutex_unlock(&db->state);
@@ -303,10 +307,11 @@ static void *delayed_sync_thread(void *context)
             pthread_cond_wait(&db->changed, &db->state);
             continue;
         }
-        db->later = false;
+        const struct timespec due = {db->due_ns / 1000000000, db->due_ns % 1000000000};
         pthread_mutex_unlock(&db->state);
-        nanosleep(&(struct timespec){0, DATABASE_LATER_MS / 2 * 1000000}, NULL);
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
         pthread_mutex_lock(&db->state);
+        db->later = false; /* the sync below takes in all that is written now */
         sync_up_to(db, db->written);
     }
     pthread_mutex_unlock(&db->state);
