@@ -272,9 +272,8 @@ int app_faults(gw_app *app, wire_fault faults[APP_FAULTS], gw_error *error);
  * not kept. */
 gw_text *app_fault_csv(gw_app *app, unsigned number, gw_error *error);
 
-/* Writes the oldest fault that is in memory alone to the database; false where there is none. One
- * that the disk refuses remains in memory alone, with an event. To be called by one thread, a few
- * times a second. */
+/* Writes the oldest fault that is in memory alone to the database; false where there is none, or
+ * the disk refuses it, which an event reports. To be called by one thread, a few times a second. */
 bool app_store_fault(gw_app *app);
 
 /* Counts of the work of all edits so far; entries that an edit leaves unchanged are not counted,

@@ -46,9 +46,12 @@ bool app_store_fault(gw_app *app)
     gw_error error = {0};
     wire_fault fault = {.number = numbers[i]};
     gw_text *csv = recorded_csv(app, &fault, &error);
-    if (csv && !fault_store_add(app->database, &fault, csv->data, &error))
-        app_log_storage(app, &error);
+    bool stored = csv && fault_store_add(app->database, &fault, csv->data, &error);
     text_unref(csv);
+    if (csv && !stored)
+        app_log_storage(app, &error);
+    if (!stored && error.code != GW_NOT_FOUND)
+        return false; /* the next call tries again */
     app->fault_stored = numbers[i];
     return true;
 }

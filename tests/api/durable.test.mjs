@@ -539,6 +539,40 @@ for (const [name, [expected, ...words]] of Object.entries(faults))
     await again.stop();
   });
 
+test('a disk that is full when a fault is to be stored: named, readable, and stored once there is room', {
+  skip: sanitized,
+}, async (t) => {
+  const { data, server, fault } = await faulty();
+  t.after(() => server.stop('SIGKILL'));
+  const { expect } = await client(server);
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const before = await document(server);
+  fault('write ENOSPC');
+  await expect(200, 'POST', '/simulation/halt');
+  const [event] = await until('the event', async () => {
+    const told = (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === 'storage');
+    return told.length && told;
+  });
+  assert.match(event.message, /is full.*free some space/);
+  const { json: list } = await expect(200, 'GET', '/loop/faults');
+  assert.deepEqual(
+    list.map((f) => f.cause),
+    ['software'],
+  );
+  const ticks = await expect(200, 'GET', `/loop/faults/${list[0].number}`);
+  assert.equal((await expect(200, 'GET', '/simulation')).json.halted, true);
+  assert.deepEqual(await document(server), before);
+  fault('');
+  const log = join(data, 'guideway.db-wal');
+  const end = [ticks.text.slice(-200, -100), ticks.text.slice(-100)]; // one of them may stand on two pages
+  await until('the ticks in the log', () => end.some((text) => readFileSync(log).includes(text)));
+  await server.stop('SIGKILL');
+  const again = await start({ data });
+  t.after(() => again.stop('SIGKILL'));
+  assert.deepEqual((await request(again, 'GET', '/api/v1/loop/faults')).json, list);
+  assert.equal((await request(again, 'GET', `/api/v1/loop/faults/${list[0].number}`)).text, ticks.text);
+});
+
 test('a sync that fails: the edit is not acknowledged, and none after it', { skip: sanitized }, async (t) => {
   const { data, server, fault } = await faulty();
   t.after(() => server.stop('SIGKILL'));
