@@ -5,6 +5,7 @@
 #define GW_BASE_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef enum gw_error_code {
     GW_OK = 0,
@@ -30,6 +31,11 @@ typedef struct gw_error {
 /* Fills `error` (may be NULL) and returns false, so that a check reads `return gw_fail(...)`. */
 bool gw_fail(gw_error *error, gw_error_code code, const char *where, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Appends ": there are a, b, .." to the message, as far as there is room: one name, of which there
+ * are `before` others already; or `count` strings, `size` bytes apart, which returns false. */
+void gw_error_name(gw_error *error, int before, const char *name);
+bool gw_error_names(gw_error *error, const void *names, int count, size_t size);
 
 /* Errors of one document, in the order in which they were found. `count` is below `most` while
  * there is room for more. */

@@ -357,9 +357,11 @@ static bool check_object(const gw_scene *s, int index, gw_error *error)
                                 -GW_MAX_COORDINATE, GW_MAX_COORDINATE);
     if (!gw_finite3(o->velocity) || !gw_finite3(o->spin))
         return gw_scene_invalid(error, "objects", index, "/velocity", "a velocity must be finite");
-    if (o->material[0] && gw_scene_material(s, o->material) < 0)
-        return gw_scene_invalid(error, "objects", index, "/material", "there is no material \"%s\"",
-                                o->material);
+    if (o->material[0] && gw_scene_material(s, o->material) < 0) {
+        gw_scene_invalid(error, "objects", index, "/material", "there is no material \"%s\"",
+                         o->material);
+        return gw_error_names(error, s->materials, s->material_count, sizeof *s->materials);
+    }
     return check_free_form(o, index, error) && check_body(&o->body, index, error) &&
            check_mass(o, index, error) && check_free(s, index, error);
 }
@@ -376,9 +378,10 @@ static bool refuse_reference(const gw_scene *s, const char *name, const char *co
                              const char *member, gw_error *error)
 {
     int mechanism = gw_scene_mechanism(s, name);
-    if (mechanism < 0)
-        return gw_scene_invalid(error, collection, index, member, "there is no object \"%s\"",
-                                name);
+    if (mechanism < 0) {
+        gw_scene_invalid(error, collection, index, member, "there is no object \"%s\"", name);
+        return gw_error_names(error, s->objects, s->object_count, sizeof *s->objects);
+    }
     return gw_scene_invalid(error, collection, index, member,
                             "\"%s\" is a mechanism: name a link, \"%s.0\" to \"%s.%d\"", name, name,
                             name, s->mechanisms[mechanism].link_count - 1);
@@ -638,9 +641,11 @@ static bool check_ignored(const gw_scene *s, int index, gw_error *error)
     for (int side = 0; side < 2; side++) {
         const char *name = side ? pair->b : pair->a;
         snprintf(where, sizeof where, "/contact/ignore/%d/%d", index, side);
-        if (!is_there(s, name))
-            return gw_fail(error, GW_BAD_INPUT, where,
-                           "there is no object \"%s\", nor a link of that name", name);
+        if (!is_there(s, name)) {
+            gw_fail(error, GW_BAD_INPUT, where,
+                    "there is no object \"%s\", nor a link of that name", name);
+            return gw_error_names(error, s->objects, s->object_count, sizeof *s->objects);
+        }
     }
     return strcmp(pair->a, pair->b) != 0 ||
            gw_fail(error, GW_BAD_INPUT, where, "nothing touches itself: name two");
@@ -671,9 +676,10 @@ static bool check_contact(const gw_scene *s, gw_error *error)
 static bool check_held_object(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
 {
     int object = gw_scene_object(s, t->object);
-    if (object < 0)
-        return gw_scene_invalid(error, "tools", index, "/object", "there is no object \"%s\"",
-                                t->object);
+    if (object < 0) {
+        gw_scene_invalid(error, "tools", index, "/object", "there is no object \"%s\"", t->object);
+        return gw_error_names(error, s->objects, s->object_count, sizeof *s->objects);
+    }
     if (s->objects[object].fixed)
         return gw_scene_invalid(error, "tools", index, "/object",
                                 "\"%s\" is fixed: a tool holds an object that may move", t->object);
@@ -683,9 +689,11 @@ static bool check_held_object(const gw_scene *s, const gw_tool *t, int index, gw
 static bool check_held_link(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
 {
     int mechanism = gw_scene_mechanism(s, t->mechanism);
-    if (mechanism < 0)
-        return gw_scene_invalid(error, "tools", index, "/mechanism", "there is no mechanism \"%s\"",
-                                t->mechanism);
+    if (mechanism < 0) {
+        gw_scene_invalid(error, "tools", index, "/mechanism", "there is no mechanism \"%s\"",
+                         t->mechanism);
+        return gw_error_names(error, s->mechanisms, s->mechanism_count, sizeof *s->mechanisms);
+    }
     int count = s->mechanisms[mechanism].link_count;
     if (t->link == GW_LINK_TIP)
         return gw_scene_invalid(error, "tools", index, "/link",
@@ -715,9 +723,10 @@ static bool check_held(const gw_scene *s, const gw_tool *t, int index, gw_error 
 static bool check_control(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
 {
     int device = gw_scene_device(s, t->device);
-    if (device < 0)
-        return gw_scene_invalid(error, "tools", index, "/device", "there is no device \"%s\"",
-                                t->device);
+    if (device < 0) {
+        gw_scene_invalid(error, "tools", index, "/device", "there is no device \"%s\"", t->device);
+        return gw_error_names(error, s->devices, s->device_count, sizeof *s->devices);
+    }
     const gw_driver *driver = gw_driver_find(s->devices[device].driver);
     bool impedance = driver && driver->class == GW_DEVICE_IMPEDANCE;
     if (impedance && t->control == GW_CONTROL_ADMITTANCE)

@@ -22,9 +22,11 @@ static bool is_fixed(const gw_scene *s, const gw_body_ref *body)
 static bool check_body(const gw_scene *s, const char *name, const char *collection, int index,
                        const char *member, gw_body_ref *body, gw_error *error)
 {
-    return gw_scene_body(s, name, body) ||
-           gw_scene_invalid(error, collection, index, member,
-                            "there is no object \"%s\", nor a link of that name", name);
+    if (gw_scene_body(s, name, body))
+        return true;
+    gw_scene_invalid(error, collection, index, member,
+                     "there is no object \"%s\", nor a link of that name", name);
+    return gw_error_names(error, s->objects, s->object_count, sizeof *s->objects);
 }
 
 /* The two ends must be able to move relative to each other. */
@@ -192,6 +194,7 @@ static const gw_mobilizer_info *find_geared(const gw_scene *s, int index, int si
     if (g->mechanism < 0) {
         gw_scene_invalid(error, "joints", index, at,
                          "there is no joint \"%s\", nor a link of that name", name);
+        gw_error_names(error, s->joints, s->joint_count, sizeof *s->joints);
         return NULL;
     }
     bool slides = s->mechanisms[g->mechanism].links[g->link].kind == GW_JOINT_PRISMATIC;

@@ -404,7 +404,9 @@ static bool check_geometry(const link_context *p, const gw_link_geometry *g)
         }
     if (g->material[0] && gw_scene_material(p->scene, g->material) < 0) {
         snprintf(message, sizeof message, "there is no material \"%s\"", g->material);
-        return invalid_link(p, "/material", message);
+        invalid_link(p, "/material", message);
+        return gw_error_names(p->error, p->scene->materials, p->scene->material_count,
+                              sizeof *p->scene->materials);
     }
     if (!g->has_geometry)
         return true;

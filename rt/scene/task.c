@@ -78,7 +78,9 @@ static bool check_ids(const step_context *p, const char *list, int count,
             continue;
         snprintf(member, sizeof member, "/%s/%d", list, i);
         snprintf(message, sizeof message, "there is no constraint \"%s\"", ids[i]);
-        return invalid_step(p, member, message);
+        invalid_step(p, member, message);
+        return gw_error_names(p->error, p->scene->constraints, p->scene->constraint_count,
+                              sizeof *p->scene->constraints);
     }
     return true;
 }
@@ -184,8 +186,10 @@ static bool check_head(const gw_scene *s, int index, gw_error *error)
                            i);
     snprintf(where, sizeof where, "/tasks/%d/object", index);
     int object = gw_scene_object(s, task->object);
-    if (object < 0)
-        return gw_fail(error, GW_BAD_INPUT, where, "there is no object \"%s\"", task->object);
+    if (object < 0) {
+        gw_fail(error, GW_BAD_INPUT, where, "there is no object \"%s\"", task->object);
+        return gw_error_names(error, s->objects, s->object_count, sizeof *s->objects);
+    }
     if (s->objects[object].fixed)
         return gw_fail(error, GW_BAD_INPUT, where,
                        "\"%s\" is fixed: a task moves an object that may move", task->object);

@@ -39,18 +39,8 @@ static bool check_ground(const wire_assembly_request *r, const gw_scene *scene, 
     for (int i = 0; i < r->ground_count; i++) {
         if (gw_scene_object(scene, r->ground[i]) >= 0)
             continue;
-        char known[128] = "";
-        size_t used = 0;
-        for (int k = 0; k < scene->object_count; k++) {
-            const char *id = scene->objects[k].id;
-            if (used + strlen(id) + sizeof ", ..." > sizeof known) {
-                snprintf(known + used, sizeof known - used, ", ...");
-                break;
-            }
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "", id);
-        }
-        return gw_fail(error, GW_BAD_INPUT, "", "--ground: there is no object \"%s\"%s%s",
-                       r->ground[i], scene->object_count ? "; there are " : "", known);
+        gw_fail(error, GW_BAD_INPUT, "", "--ground: there is no object \"%s\"", r->ground[i]);
+        return gw_error_names(error, scene->objects, scene->object_count, sizeof *scene->objects);
     }
     return true;
 }

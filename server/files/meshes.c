@@ -130,6 +130,27 @@ static gw_mesh *load_mesh(gw_meshes *m, const char *path, const struct stat *sta
     return mesh;
 }
 
+typedef struct naming {
+    gw_error *error;
+    int count;
+} naming;
+
+static void name_one(void *context, const char *name, long long bytes)
+{
+    naming *n = context;
+    (void)bytes;
+    gw_error_name(n->error, n->count++, name);
+}
+
+static bool missing_mesh(const gw_meshes *m, const char *name, gw_error *error)
+{
+    naming all = {.error = error};
+    gw_fail(error, GW_NOT_FOUND, "", "there is no mesh \"%.80s\", PUT it at /api/v1/meshes/%.80s%s",
+            name, name, m->beside[0] ? " or lay it beside the scene" : "");
+    meshes_list(m, name_one, &all, NULL);
+    return false;
+}
+
 gw_mesh *meshes_find(gw_meshes *m, const char *name, bool convex, gw_error *error)
 {
     assert(m && name);
@@ -147,8 +168,7 @@ gw_mesh *meshes_find(gw_meshes *m, const char *name, bool convex, gw_error *erro
         pthread_mutex_unlock(&m->lock);
         return mesh;
     }
-    gw_fail(error, GW_NOT_FOUND, "", "there is no mesh \"%s\": PUT it at /api/v1/meshes/%s%s", name,
-            name, m->beside[0] ? ", or lay it beside the scene" : "");
+    missing_mesh(m, name, error);
     return NULL;
 }
 
@@ -203,11 +223,11 @@ bool meshes_delete(gw_meshes *m, const char *name, gw_error *error)
 {
     mesh_path path;
     if (!name_valid(name))
-        return gw_fail(error, GW_NOT_FOUND, "", "there is no mesh \"%.80s\"", name);
+        return missing_mesh(m, name, error);
     snprintf(path, sizeof path, "%s/%s", m->data, name);
     if (unlink(path) == 0)
         return true;
-    return errno == ENOENT ? gw_fail(error, GW_NOT_FOUND, "", "there is no mesh \"%s\"", name)
+    return errno == ENOENT ? missing_mesh(m, name, error)
                            : gw_fail(error, GW_FAILED, "", "%s: %s", path, strerror(errno));
 }
 

@@ -556,6 +556,18 @@ static int64_t former_version(gw_database *db, const char *file, int64_t version
     return which;
 }
 
+/* Appends the former versions of the file to the error. */
+static void name_versions(gw_database *db, const char *file, gw_error *error)
+{
+    sqlite3_stmt *rows = database_query(db, NULL,
+                                        "select version from saved where file = ? and replaced is"
+                                        " not null order by version desc",
+                                        "t", file);
+    for (int i = 0; rows && database_row(db, rows, NULL); i++)
+        gw_error_name(error, i, (const char *)sqlite3_column_text(rows, 0));
+    database_done(rows);
+}
+
 bool store_restore(gw_store *store, const char *file, int64_t version, int64_t seen,
                    gw_error *error)
 {
@@ -563,9 +575,11 @@ bool store_restore(gw_store *store, const char *file, int64_t version, int64_t s
     gw_database *db = store->database;
     bool begun = database_begin(db, error);
     int64_t which = begun ? former_version(db, file, version, error) : 0;
-    if (begun && !which)
+    if (begun && !which) {
         gw_fail(error, GW_NOT_FOUND, version ? "/version" : "",
                 "there is no such former version of \"%.80s\"", file);
+        name_versions(db, file, error);
+    }
     bool done =
         which > 0 &&
         (seen < 0 || matches_version(newest_version(db, file, NULL, 0, error), seen, error)) &&

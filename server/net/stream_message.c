@@ -176,8 +176,11 @@ static bool can_be_taken(stream_request *now, const app_document *document, cons
 {
     const gw_scene *scene = document->scene;
     int body = gw_scene_body_number(scene, id);
-    if (body < 0)
-        return gw_fail(&now->error, GW_NOT_FOUND, "/object", "there is no object %s", id);
+    if (body < 0) {
+        gw_fail(&now->error, GW_NOT_FOUND, "/object", "there is no object %s", id);
+        return gw_error_names(&now->error, scene->objects, scene->object_count,
+                              sizeof *scene->objects);
+    }
     if (document->layout->system_of[body] >= 0 || body >= scene->object_count)
         return true;
     int tool = app_tool_of(scene, id);

@@ -21,7 +21,7 @@ void api_operator_get(api_call *call)
     app_document *document = app_document_get(call->app);
     int index = gw_scene_device(document->scene, call->part[0]);
     if (index < 0)
-        resource_missing(call);
+        resource_missing(call, document->scene);
     else
         api_part(call, 200, document, wire_operator(&document->scene->devices[index].operator));
     app_document_put(document);

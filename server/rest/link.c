@@ -44,7 +44,7 @@ static const gw_mechanism *find_mechanism(api_call *call, app_document **documen
     int index = gw_scene_mechanism((*document)->scene, call->part[0]);
     if (index >= 0)
         return &(*document)->scene->mechanisms[index];
-    resource_missing(call);
+    resource_missing(call, (*document)->scene);
     app_document_put(*document);
     return NULL;
 }

@@ -79,11 +79,18 @@ static void answer_entry(api_call *call, int status, const app_document *documen
     api_part(call, status, document, entry_json(r, &view, index));
 }
 
-void resource_missing(api_call *call)
+void resource_missing(api_call *call, const gw_scene *scene)
 {
+    const gw_resource *r = row_of(call);
     char id[RESOURCE_ID];
+    gw_error error = {0};
     resource_address(call, id);
-    api_refuse(call, 404, "", "there is no %s %s", row_of(call)->noun, id);
+    gw_fail(&error, GW_NOT_FOUND, "", "there is no %s %s", r->noun, id);
+    if (r->missing)
+        r->missing(scene, id, &error);
+    else if (count_of(r, scene) > 0)
+        gw_error_names(&error, entry_of(r, scene, 0), count_of(r, scene), r->size);
+    api_error(call, &error);
 }
 
 static app_document *newest_document(api_call *call, gw_snapshot *snapshot)
@@ -118,7 +125,7 @@ void resource_get(api_call *call)
     app_document *document = newest_document(call, &snapshot);
     int index = find_entry(row_of(call), document->scene, id);
     if (index < 0)
-        resource_missing(call);
+        resource_missing(call, document->scene);
     else
         answer_entry(call, 200, document, &snapshot, index);
     app_document_put(document);
@@ -155,7 +162,7 @@ int resource_begin(api_call *call, app_edit *edit)
     if (r->derived && r->derived(edit->scene, id, &error))
         api_error(call, &error);
     else
-        resource_missing(call);
+        resource_missing(call, edit->scene);
     app_edit_end(edit);
     return -1;
 }

@@ -63,6 +63,8 @@ typedef struct gw_resource {
     void (*patched)(const json_t *patch, const void *now, void *entry);
     /* True where an id that is not in the scene belongs to a read-only entry: sets the error. */
     bool (*derived)(const gw_scene *scene, const char *id, gw_error *error);
+    /* The error of an id that is not in the scene. NULL: the ids that are. */
+    void (*missing)(const gw_scene *scene, const char *id, gw_error *error);
     /* Which initial values of the entry a patch states: its place, its motion. */
     void (*begins)(const json_t *patch, bool *place, bool *motion);
     bool two_parts;       /* its address is "object/feature", which a patch cannot change */
@@ -79,7 +81,7 @@ void resource_address(const api_call *call, char id[RESOURCE_ID]);
 /* Begins an edit of the entry that the address names: its index, or -1 with the reply set. */
 int resource_begin(api_call *call, app_edit *edit);
 
-/* Answers 404: there is no such entry. */
-void resource_missing(api_call *call);
+/* Answers 404: there is no such entry in the scene, and which there are. */
+void resource_missing(api_call *call, const gw_scene *scene);
 
 #endif

@@ -147,6 +147,19 @@ static bool derived_feature(const gw_scene *scene, const char *id, gw_error *err
     return true;
 }
 
+/* Lists the features of the object, or the objects where it is not there. */
+static void missing_feature(const gw_scene *scene, const char *id, gw_error *error)
+{
+    gw_feature_ref ref;
+    bool known = parse_reference(id, &ref) && gw_scene_body_number(scene, ref.object) >= 0;
+    if (known)
+        gw_scene_no_feature(scene, &ref, "features", 0, "", error);
+    else
+        gw_error_names(error, scene->objects, scene->object_count, sizeof *scene->objects);
+    error->code = GW_NOT_FOUND;
+    error->where[0] = 0;
+}
+
 /* {"id","derived","point"/"line"/"plane"} */
 static json_t *feature_json(const char *object, const char *name, bool derived,
                             const gw_element *element)
@@ -273,7 +286,10 @@ static void api_features_get(api_call *call)
         entries.first = gw_scene_object(scene, object);
         entries.count = 1;
         if (entries.first < 0 && mechanism < 0) {
-            api_refuse(call, 404, "", "there is no object %s", object);
+            gw_error error = {0};
+            gw_fail(&error, GW_NOT_FOUND, "", "there is no object %s", object);
+            gw_error_names(&error, scene->objects, scene->object_count, sizeof *scene->objects);
+            api_error(call, &error);
             app_document_put(document);
             return;
         }
@@ -298,12 +314,8 @@ static void api_feature_get(api_call *call)
     else if (parse_reference(id, &ref) &&
              gw_scene_primitive_surface(document->scene, &ref, &surface))
         api_part(call, 200, document, surface_json(ref.object, ref.feature, &surface));
-    else if (parse_reference(id, &ref) && gw_scene_body_number(document->scene, ref.object) >= 0) {
-        gw_error error = {0};
-        gw_scene_no_feature(document->scene, &ref, "features", 0, "", &error);
-        api_refuse(call, 404, "", "%s", error.message);
-    } else
-        resource_missing(call);
+    else
+        resource_missing(call, document->scene);
     app_document_put(document);
 }
 
@@ -549,7 +561,7 @@ static void api_task_progress_get(api_call *call)
     app_document *document = app_document_get(call->app);
     int index = gw_scene_task(document->scene, call->part[0]);
     if (index < 0)
-        resource_missing(call);
+        resource_missing(call, document->scene);
     else
         api_json(call, 200, progress_of(call->app, &document->scene->tasks[index]));
     app_document_put(document);
@@ -560,6 +572,8 @@ static void api_task_start(api_call *call)
     gw_error error = {0};
     if (app_task_start(call->app, call->part[0], &error))
         api_task_progress_get(call);
+    else if (error.code == GW_NOT_FOUND)
+        api_task_progress_get(call); /* which says what tasks there are */
     else
         api_error(call, &error);
 }
@@ -582,8 +596,8 @@ static const gw_resource resources[] = {
     [FEATURES] = {COLLECTION(feature), .id = id_of_feature, .find = find_feature,
                   .show = show_feature, .object = object_of_feature, .users = users_of_feature,
                   .in_use = "%s is used by %s: delete these first", .derived = derived_feature,
-                  .two_parts = true, .mismatch = "the address says %s", .group = "feature",
-                  .read_only = "derived"},
+                  .missing = missing_feature, .two_parts = true, .mismatch = "the address says %s",
+                  .group = "feature", .read_only = "derived"},
     [CONSTRAINTS] = {COLLECTION(constraint), .find = gw_scene_constraint_index, .letter = 'c',
                      .rename = gw_scene_rename_constraint, .show = show_constraint,
                      .object = object_of_constraint, .users = users_of_constraint,

@@ -92,6 +92,34 @@ void api_scene_redo(api_call *call)
 
 /* ---- saving and opening -------------------------------------------------------------------- */
 
+/* Appends to the error of a missing scene which are saved and, where it may be one of them, those
+ * of the gallery. */
+static void name_scenes(const api_call *call, bool bundled, gw_error *error)
+{
+    json_t *list = gallery_list(call->store, NULL);
+    int count = 0;
+    for (int saved = 1; saved >= !bundled; saved--)
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const json_t *entry = json_array_get(list, i);
+            if (json_is_true(json_object_get(entry, "saved")) == saved)
+                gw_error_name(error, count++, json_string_value(json_object_get(entry, "file")));
+        }
+    json_decref(list);
+}
+
+/* The document of a scene that is saved or in the gallery; NULL: the reply is set. */
+static json_t *load_saved(api_call *call, const char *file, const char *where, int64_t *version)
+{
+    gw_error error = {0};
+    json_t *value = gallery_load(call->store, file, version, &error);
+    if (value)
+        return value;
+    if (error.code == GW_NOT_FOUND)
+        name_scenes(call, true, &error);
+    api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, where, "%s", error.message);
+    return NULL;
+}
+
 /* The string member, which must be the only one of the body; NULL: the reply is set. */
 static const char *only_string(api_call *call, const char *name)
 {
@@ -191,15 +219,10 @@ static void mark_opened(api_call *call)
 
 void api_scene_open(api_call *call)
 {
-    gw_error error = {0};
     const char *file = only_string(call, "scene");
-    if (!file)
+    json_t *value = file ? load_saved(call, file, "/scene", NULL) : NULL;
+    if (!value)
         return;
-    json_t *value = gallery_load(call->store, file, NULL, &error);
-    if (!value) {
-        api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, "/scene", "%s", error.message);
-        return;
-    }
     load_scene(call, value);
     json_decref(value);
     if (call->reply->status == 200) {
@@ -219,13 +242,10 @@ void api_scenes_get(api_call *call)
 
 void api_scenes_file_get(api_call *call)
 {
-    gw_error error = {0};
     int64_t version;
-    json_t *value = gallery_load(call->store, call->part[0], &version, &error);
-    if (!value) {
-        api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, "", "%s", error.message);
+    json_t *value = load_saved(call, call->part[0], "", &version);
+    if (!value)
         return;
-    }
     api_version_tag(version, call->reply->etag);
     api_json(call, 200, value);
 }
@@ -278,6 +298,8 @@ void api_scenes_file_delete(api_call *call)
     if (refuse_if_bundled(call, "deleted") || !take_seen(call, &seen))
         return;
     if (!store_delete(call->store, file, seen, &error)) {
+        if (error.code == GW_NOT_FOUND)
+            name_scenes(call, false, &error);
         answer_unstored(call, seen, &error);
         return;
     }
@@ -290,6 +312,8 @@ void api_scenes_versions_get(api_call *call)
 {
     gw_error error = {0};
     json_t *list = store_versions(call->store, call->part[0], &error);
+    if (error.code == GW_NOT_FOUND)
+        name_scenes(call, false, &error);
     api_made(call, list, &error);
 }
 

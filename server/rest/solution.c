@@ -32,9 +32,15 @@ static const gw_placement *addressed_placement(api_call *call, const app_documen
 {
     int index = gw_scene_object(document->scene, call->part[0]);
     const gw_placement *placement = index < 0 ? NULL : gw_layout_placement(document->layout, index);
-    if (!placement)
-        api_refuse(call, 404, "", "%s is %s", call->part[0],
-                   index < 0 ? "not an object of the scene" : "fixed: it has no solution");
+    gw_error error = {0};
+    const gw_scene *scene = document->scene;
+    if (index >= 0 && !placement)
+        api_refuse(call, 404, "", "%s is fixed: it has no solution", call->part[0]);
+    if (index < 0) {
+        gw_fail(&error, GW_NOT_FOUND, "", "there is no object %s", call->part[0]);
+        gw_error_names(&error, scene->objects, scene->object_count, sizeof *scene->objects);
+        api_error(call, &error);
+    }
     return placement;
 }
 

@@ -118,8 +118,9 @@ static bool take_ground(const wire_assembly_request *r, const gw_scene *scene, b
         if (object < 0) {
             char where[32];
             snprintf(where, sizeof where, "/ground/%d", i);
-            return gw_fail(error, GW_BAD_INPUT, where, "there is no object \"%s\" to stand",
-                           r->ground[i]);
+            gw_fail(error, GW_BAD_INPUT, where, "there is no object \"%s\" to stand", r->ground[i]);
+            return gw_error_names(error, scene->objects, scene->object_count,
+                                  sizeof *scene->objects);
         }
         ground[object] = true;
     }
@@ -139,8 +140,10 @@ static bool take_poses(const wire_assembly_request *r, const gw_scene *scene, gw
         if (body < 0) {
             char where[32];
             snprintf(where, sizeof where, "/poses/%d/id", i);
-            return gw_fail(error, GW_BAD_INPUT, where, "there is no object or link \"%s\"",
-                           r->poses[i].id);
+            gw_fail(error, GW_BAD_INPUT, where, "there is no object or link \"%s\"",
+                    r->poses[i].id);
+            return gw_error_names(error, scene->objects, scene->object_count,
+                                  sizeof *scene->objects);
         }
         poses[body] = r->poses[i].pose;
     }

@@ -146,7 +146,7 @@ test('what is asked wrongly is refused by name', () => {
   const far = file('far.json', fourBar);
   for (const [args, words] of [
     [['--method', 'magic'], /--method takes auto, gradient, newton or lm, not "magic"/],
-    [['--ground', 'crank,nobody'], /^guideway: --ground: there is no object "nobody"; there are ground, crank, /],
+    [['--ground', 'crank,nobody'], /^guideway: --ground: there is no object "nobody": there are ground, crank, /],
     [['--ground', 'crank,,rocker'], /--ground takes ids/],
     [['--ground', 'ground,crank,coupler,rocker'], /nothing to move/],
     [['--seed', '-1'], /--seed takes 0 to/],
