@@ -36,7 +36,8 @@ typedef struct api_call {
     const char *filters[API_MAX_QUERY]; /* members of entries by which the query filters a list */
     uint64_t ticket;                    /* of the edit whose sync the answer waits for; 0: none */
     api_batch *batch;                   /* the batch to which the request belongs; NULL: none */
-    int strands; /* ?strands=N: poses to each side in a solution's strands; 0: none */
+    char group[GW_MAX_ID + 1]; /* ?group=ID: the edits of one drag, one step for undo; "": none */
+    int strands;               /* ?strands=N: poses to each side in a solution's strands; 0: none */
     api_reply *reply;
 } api_call;
 

@@ -258,21 +258,6 @@ bool api_lists_revision(const char *header, uint64_t revision)
     return api_lists_tag(header, tag) || api_lists_tag(header, with_sum);
 }
 
-/* ?group=ID: the edits of one drag, which are one step for undo. */
-static bool take_group(api_call *call, app_edit *edit)
-{
-    char id[API_MAX_VALUE];
-    if (!api_query(call, "group", id, sizeof id))
-        return true;
-    if (!gw_id_valid(id)) {
-        api_refuse(call, 400, "", "group must match [A-Za-z0-9_.:+-]{1,%d}", GW_MAX_ID);
-        return false;
-    }
-    snprintf(edit->group, sizeof edit->group, "asked %.*s", GW_MAX_ID, id);
-    edit->group_stated = true;
-    return true;
-}
-
 bool api_begin(api_call *call, app_edit *edit)
 {
     assert(call && edit);
@@ -287,10 +272,9 @@ bool api_begin(api_call *call, app_edit *edit)
         return false;
     }
     edit->dry_run = call->dry_run;
-    if (!take_group(call, edit)) {
-        app_edit_end(edit);
-        return false;
-    }
+    edit->group_stated = call->group[0];
+    if (edit->group_stated)
+        snprintf(edit->group, sizeof edit->group, "asked %s", call->group);
     const char *if_match = call->request->if_match;
     if (!if_match || api_lists_revision(if_match, edit->base->revision))
         return true;

@@ -156,7 +156,9 @@ static bool take_body(api_call *call, const api_route *route)
     if (request->size == 0 && !takes)
         return true;
     gw_error error = {0};
-    call->body = wire_parse(request->body ? request->body : "", request->size, &error);
+    bool none = request->size == 0 && strcmp(route->about.method, "POST") == 0;
+    call->body = none ? json_object()
+                      : wire_parse(request->body ? request->body : "", request->size, &error);
     if (!call->body) {
         api_error(call, &error);
         return false;
@@ -192,12 +194,11 @@ static int known_names(const wire_operation *about, const char *names[6])
     return count;
 }
 
-/* Checks that a value can be read, since an unreadable one would be ignored silently. */
-static bool take_value(api_call *call, const api_pair *pair)
+/* Decodes a value; refuses one that cannot be read, which would be ignored silently. */
+static bool take_value(api_call *call, const api_pair *pair, char value[API_MAX_VALUE])
 {
-    char value[API_MAX_VALUE];
     const char *text = pair->value ? pair->value : "";
-    if (percent_decode(text, strlen(text), '+', value, sizeof value))
+    if (percent_decode(text, strlen(text), '+', value, API_MAX_VALUE))
         return true;
     api_refuse(call, 400, "",
                "%.40s is %.60s: a value has at most %d bytes, none of them zero, and a %% stands "
@@ -219,7 +220,7 @@ static bool is_repeated(const api_request *request, int i)
 static bool take_names(api_call *call, const api_route *route)
 {
     const char *names[6];
-    char list[80] = "";
+    char list[80] = "", value[API_MAX_VALUE], right[WIRE_RIGHT] = "";
     int count = known_names(&route->about, names);
     bool paged = route->about.flags & OP_PAGED;
     if (call->request->query_over) {
@@ -235,15 +236,19 @@ static bool take_names(api_call *call, const api_route *route)
             api_refuse(call, 400, "", "the query parameter %.40s is given once", name);
             return false;
         }
-        if (!take_value(call, &call->request->query[i]))
+        if (!take_value(call, &call->request->query[i], value))
             return false;
         for (int k = 0; k < count; k++)
             known = known || strcmp(name, names[k]) == 0;
         if (known)
             continue;
-        if (paged && wire_has_member(route->about.answer, name)) {
+        if (paged && wire_compares(route->about.answer, name, value, right)) {
             call->filters[call->filter_count++] = name;
             continue;
+        }
+        if (*right) {
+            api_refuse(call, 400, "", "%.40s is %.60s, must be %s", name, value, right);
+            return false;
         }
         api_refuse(call, 400, "", "there is no query parameter %.40s here%s%s%s", name,
                    count ? ": there are " : ", nor any other", list,
@@ -297,6 +302,21 @@ static bool read_strands(api_call *call)
     return true;
 }
 
+/* ?group=ID */
+static bool take_group(api_call *call)
+{
+    char id[API_MAX_VALUE];
+    if (!api_query(call, "group", id, sizeof id))
+        return true;
+    if (!gw_id_valid(id)) {
+        api_refuse(call, 400, "", "group is %.60s, must match [A-Za-z0-9_.:+-]{1,%d}", id,
+                   GW_MAX_ID);
+        return false;
+    }
+    snprintf(call->group, sizeof call->group, "%.*s", GW_MAX_ID, id);
+    return true;
+}
+
 static bool take_dry_run(api_call *call, const api_route *route)
 {
     char value[API_MAX_VALUE];
@@ -345,7 +365,10 @@ static void answer_unrouted(api_call *call, const char *path, const char *allow)
     if (is_later(path))
         api_refuse(call, 501, "", "%.60s comes with a later version", path);
     else if (!*allow)
-        api_refuse(call, 404, "", "there is nothing at " API_PREFIX "%.200s", path);
+        api_refuse(call, 404, "",
+                   "there is nothing at " API_PREFIX "%.200s: GET " API_PREFIX
+                   " lists what there is",
+                   path);
     else if (strcmp(call->request->method, "OPTIONS") == 0)
         call->reply->status = 204;
     else
@@ -379,7 +402,7 @@ static bool read_request(api_call *call, const api_route *route)
 {
     if (route->about.flags & OP_ALWAYS)
         return true;
-    return take_names(call, route) && take_page(call) && read_strands(call) &&
+    return take_names(call, route) && take_page(call) && read_strands(call) && take_group(call) &&
            take_body(call, route);
 }
 

@@ -5,6 +5,7 @@
 #include "server/schema/openapi.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,30 +263,92 @@ static const char head[] =
     "\"license\":{\"name\":\"MIT\",\"identifier\":\"MIT\"}},"
     "\"servers\":[{\"url\":\"/\"}],\"security\":[{},{\"token\":[]}],\"paths\":{}}";
 
-/* True where the schema, one of its alternatives or a schema that it refers to has the property. */
-static bool has_property(const json_t *all, const json_t *schema, const char *name)
+/* The comparison of a query's value with a member of the entries of a list. */
+typedef struct member_query {
+    const json_t *schemas;
+    const char *name, *value;
+    bool found, fits;
+    char right[WIRE_RIGHT]; /* the values that would be right */
+} member_query;
+
+static void add_right(member_query *q, const char *right)
+{
+    size_t used = strlen(q->right);
+    if (!strstr(q->right, right))
+        snprintf(q->right + used, sizeof q->right - used, "%s%s", used ? ", " : "", right);
+}
+
+static void compare_word(member_query *q, const char *word)
+{
+    q->fits = q->fits || strcmp(q->value, word) == 0;
+    add_right(q, word);
+}
+
+/* Calls `visit` for each alternative of the schema. */
+static void visit_alternatives(member_query *q, const json_t *schema,
+                               void (*visit)(member_query *, const json_t *))
 {
     static const char *const ways[] = {"allOf", "anyOf", "oneOf"};
     const char *ref = json_string_value(json_object_get(schema, "$ref"));
     if (ref)
-        return has_property(all, json_object_get(all, strrchr(ref, '/') + 1), name);
-    bool found = json_object_get(json_object_get(schema, "properties"), name);
+        visit(q, json_object_get(q->schemas, strrchr(ref, '/') + 1));
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const json_t *list = json_object_get(schema, ways[i]);
         for (size_t k = 0; k < json_array_size(list); k++)
-            found = found || has_property(all, json_array_get(list, k), name);
+            visit(q, json_array_get(list, k));
     }
-    return found;
 }
 
-bool wire_has_member(const char *answer, const char *name)
+/* Compares the value with the schema of a member, as far as this has a type that a query can
+ * state. */
+static void compare_value(member_query *q, const json_t *schema)
+{
+    const char *type = json_string_value(json_object_get(schema, "type"));
+    const char *constant = json_string_value(json_object_get(schema, "const"));
+    const json_t *words = json_object_get(schema, "enum");
+    char *end;
+    if (constant)
+        compare_word(q, constant);
+    for (size_t i = 0; i < json_array_size(words); i++)
+        compare_word(q, json_string_value(json_array_get(words, i)));
+    if (type && strcmp(type, "string") == 0 && !words)
+        q->fits = true;
+    if (type && strcmp(type, "boolean") == 0) {
+        compare_word(q, "true");
+        compare_word(q, "false");
+    }
+    if (type && (strcmp(type, "number") == 0 || strcmp(type, "integer") == 0)) {
+        double number = strtod(q->value, &end);
+        bool is = q->value[strspn(q->value, "+-.0123456789eE")] == 0 && end != q->value && !*end;
+        bool whole = strcmp(type, "integer") == 0;
+        q->fits = q->fits || (is && (!whole || floor(number) == number));
+        add_right(q, whole ? "a whole number" : "a number");
+    }
+    visit_alternatives(q, schema, compare_value);
+}
+
+/* Finds the member in the schema, its alternatives, and the schemas that it refers to. */
+static void find_member(member_query *q, const json_t *schema)
+{
+    const json_t *member = json_object_get(json_object_get(schema, "properties"), q->name);
+    q->found = q->found || member;
+    if (member)
+        compare_value(q, member);
+    visit_alternatives(q, schema, find_member);
+}
+
+bool wire_compares(const char *answer, const char *name, const char *value, char right[WIRE_RIGHT])
 {
     char entry[64];
     snprintf(entry, sizeof entry, "%.*s", (int)strcspn(answer, "["), answer);
     json_t *all = schemas_json();
-    bool found = has_property(all, json_object_get(all, entry), name);
+    member_query q = {.schemas = all, .name = name, .value = value};
+    find_member(&q, json_object_get(all, entry));
     json_decref(all);
-    return found;
+    if (q.found && !q.right[0])
+        add_right(&q, "left out: it is not a string, a number or a boolean");
+    strcpy(right, q.right);
+    return q.fits;
 }
 
 json_t *wire_openapi(void)
@@ -394,7 +457,14 @@ static json_t *shape_schema(const char *name)
     return wire_schema_ref(name);
 }
 
-static json_t *request_body(const wire_operation *o, const char *example)
+/* True where a POST without a body is one with an empty object: where no member is required. */
+static bool needs_body(const wire_operation *o, const json_t *schemas)
+{
+    const json_t *schema = o->request ? json_object_get(schemas, o->request) : NULL;
+    return !schema || strcmp(o->method, "POST") != 0 || json_object_get(schema, "required");
+}
+
+static json_t *request_body(const wire_operation *o, const char *example, const json_t *schemas)
 {
     json_t *types;
     if (o->flags & OP_FILE)
@@ -407,7 +477,7 @@ static json_t *request_body(const wire_operation *o, const char *example)
     if (strcmp(o->method, "PATCH") == 0)
         json_object_set_new(types, "application/merge-patch+json",
                             json_pack("{so}", "schema", shape_schema(o->request)));
-    return json_pack("{sb so}", "required", 1, "content", types);
+    return json_pack("{sb so}", "required", needs_body(o, schemas), "content", types);
 }
 
 /* A response with a body, or without one where `schema` is NULL. */
@@ -519,13 +589,14 @@ void wire_openapi_add(json_t *document, const char *prefix, const wire_operation
 {
     char path[128], method[16] = "";
     json_t *paths = json_object_get(document, "paths"), *answers = json_object();
+    const json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
     json_t *operation = json_pack("{ss so}", "summary", o->summary, "operationId", operation_id(o));
     json_t *list = parameters_json(o);
     if (json_array_size(list) > 0)
         json_object_set(operation, "parameters", list);
     json_decref(list);
     if (o->request || o->flags & OP_FILE)
-        json_object_set_new(operation, "requestBody", request_body(o, example));
+        json_object_set_new(operation, "requestBody", request_body(o, example, schemas));
     if (o->request && wire_batched(o))
         add_to_edits(document, o);
     add_successes(o, answers);

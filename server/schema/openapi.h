@@ -47,8 +47,11 @@ bool wire_batched(const wire_operation *operation);
  * the ETag is the revision and a hash of the text. */
 bool wire_is_conditional(const wire_operation *operation);
 
-/* True where the entries of the answer "A[]" can have a member of this name. */
-bool wire_has_member(const char *answer, const char *name);
+/* True where the entries of the answer "A[]" can have a member of this name with this value, a
+ * string, number or boolean as text. Else `right` tells which values it can have; empty: there is
+ * no such member. */
+#define WIRE_RIGHT 256
+bool wire_compares(const char *answer, const char *name, const char *value, char right[WIRE_RIGHT]);
 
 /* The document without paths; and the addition of an operation: `prefix` goes before its path,
  * `example` (or NULL) is an example of its body as JSON. */

@@ -242,6 +242,7 @@ test('saving and opening', async () => {
   assert.equal((await expect(200, 'GET', '/scenes/my-scene/versions')).json.length, 1);
   await expect(404, 'GET', '/scenes/nowhere/versions');
   await expect(200, 'POST', '/scenes/my-scene/restore', {});
+  await expect(200, 'POST', '/scenes/my-scene/restore');
   await expect(400, 'POST', '/scenes/my-scene/restore', { version: 0 });
   const unknown = await expect(404, 'POST', '/scenes/my-scene/restore', { version: 12345 });
   assert.equal(unknown.json.errors[0].pointer, '/version');
@@ -1066,7 +1067,11 @@ test('entries of a list are chosen by their members', async () => {
     (await expect(200, 'GET', '/features?object=cone&derived=true&limit=1')).json,
     features.filter((f) => f.id.startsWith('cone/') && f.derived).slice(0, 1),
   );
-  assert.deepEqual((await expect(200, 'GET', '/constraints?type=screw')).json, []);
+  assert.deepEqual(
+    (await expect(200, 'GET', '/objects?fixed=false')).json,
+    objects.filter((o) => !o.fixed),
+  );
+  assert.deepEqual((await expect(200, 'GET', '/constraints?type=tangent')).json, []);
   for (const path of ['/contacts', '/loop/faults', '/tools/rendered'])
     assert.ok((await expect(200, 'GET', `${path}?limit=1`)).json.length <= 1);
   // the second one would be passed over
@@ -1075,6 +1080,110 @@ test('entries of a list are chosen by their members', async () => {
 });
 
 // Ids have plus signs, names have spaces; a form's encoding writes the one for the other.
+// What a schema of a member allows a query to say: [a wrong value, what would be right], or nothing where any text goes.
+function wrongValue(schema) {
+  const s = contract.follow(schema),
+    ways = [...(s.anyOf ?? []), ...(s.oneOf ?? []), ...(s.allOf ?? [])].map(wrongValue);
+  if (s.enum) return ['nonsense', s.enum[0]];
+  if (s.const) return ['nonsense', s.const];
+  if (s.type === 'string' || ways.some((way) => way === undefined)) return undefined;
+  if (s.type === 'boolean') return ['maybe', 'true'];
+  if (s.type === 'integer') return ['1.5', 'whole number'];
+  return s.type === 'number' ? ['1e', 'a number'] : (ways[0] ?? ['1', 'left out']);
+}
+
+function membersOf(schema) {
+  const s = contract.follow(schema),
+    all = { ...s.properties };
+  for (const way of [...(s.anyOf ?? []), ...(s.oneOf ?? []), ...(s.allOf ?? [])])
+    for (const [name, each] of Object.entries(membersOf(way)))
+      all[name] = all[name] ? { anyOf: [all[name], each] } : each;
+  return all;
+}
+
+test('every query parameter with a value that it cannot have is refused, with what would be right', async () => {
+  let refused = 0;
+  await expect(201, 'POST', '/scene/save', { name: 'listed' });
+  const refuse = async (method, path_, name, value, right, body) => {
+    const path = path_.replace('/scenes/paper-plane/', '/scenes/listed/');
+    const { json } = await expect(400, method, `${path}?${name}=${value}`, body);
+    for (const word of [name, value, right])
+      assert.ok(json.detail.includes(word), `${method} ${path}?${name}=${value}: ${json.detail}, not ${word}`);
+    refused++;
+  };
+  const wrong = {
+    dryRun: ['maybe', 'true or false'],
+    strands: ['many', 'whole number'],
+    limit: ['-1', 'whole number'],
+    offset: ['1.5', 'whole number'],
+    since: ['yesterday', 'sequence number'],
+    group: ['a/b', 'A-Za-z0-9'],
+    after: ['nonsense', 'no entry'],
+    object: ['nonsense', 'there are cylinder'],
+  };
+  for (const { method, path, operation } of operations().filter((o) => o.path !== '/simulation/halt')) {
+    const parameters = (operation.parameters ?? []).map((p) => contract.follow(p)).filter((p) => p.in === 'query');
+    const body = operation.requestBody && operation.requestBody.content['application/json']?.example;
+    if (
+      method === 'GET' &&
+      (await call(method, path.replace('/scenes/paper-plane/', '/scenes/listed/'))).status === 404
+    )
+      continue; // an entry that this scene does not have
+    for (const { name } of parameters.filter((p) => p.name !== 'members')) {
+      if (name === 'object') {
+        const { json } = await expect(404, method, `${path}?object=nonsense`);
+        assert.match(json.detail, /no object nonsense: there are .*cone/);
+      } else if (wrong[name]) await refuse(method, path, name, ...wrong[name], body);
+      else assert.fail(`${method} ${path}: ${name} is not tried`);
+    }
+    if (!parameters.some((p) => p.name === 'members')) continue;
+    const entry = operation.responses[200].content['application/json'].schema.items;
+    for (const [name, schema] of Object.entries(membersOf(entry))) {
+      const tried = wrongValue(schema);
+      if (tried && !wrong[name]) await refuse(method, path, name, ...tried);
+    }
+  }
+  assert.ok(refused > 200, `${refused} refused`);
+});
+
+test('what is not there is refused with what there is', async () => {
+  await expect(201, 'POST', '/scene/save', { name: 'here to stay' });
+  await expect(201, 'PUT', '/meshes/here.obj', wedge);
+  const none = async (status, method, path, body, ...words) => {
+    const { json } = await expect(status, method, path, body);
+    for (const word of words) assert.ok(json.detail.includes(word), `${method} ${path}: ${json.detail}, not ${word}`);
+  };
+  await none(404, 'POST', '/scene/open', { scene: 'nowhere' }, 'nowhere', 'here-to-stay', 'cone-on-cylinder');
+  for (const [method, path, ...words] of [
+    ['GET', '/scenes/nowhere', 'here-to-stay', 'cone-on-cylinder'],
+    ['GET', '/scenes/nowhere/versions', 'here-to-stay'],
+    ['DELETE', '/scenes/nowhere', 'here-to-stay'],
+    ['GET', '/meshes/nowhere.obj', 'here.obj'],
+    ['DELETE', '/meshes/nowhere.obj', 'here.obj'],
+    ['GET', '/objects/nothing', 'cylinder', 'cone'],
+    ['DELETE', '/objects/nothing', 'cylinder', 'cone'],
+    ['GET', '/features/nothing/top', 'cylinder', 'cone'],
+    ['GET', '/features/cone/top', 'apex'],
+    ['DELETE', '/features/cone/top', 'apex'],
+    ['GET', '/solutions/nothing', 'cone'],
+    ['GET', '/devices/nothing', 'sim'],
+    ['GET', '/devices/nothing/operator', 'sim'],
+    ['POST', '/tasks/nothing/start', 'task'],
+    ['GET', '/tasks/nothing/progress', 'task'],
+  ])
+    await none(404, method, path, undefined, path.split('/')[2], ...words);
+  for (const [path, body, ...words] of [
+    ['/constraints', { type: 'coincident', a: 'nothing/top', b: 'cone/base' }, 'cylinder'],
+    ['/constraints', { type: 'coincident', a: 'cylinder/nothing', b: 'cone/base' }, 'top'],
+    ['/joints', { type: 'fixed', a: { object: 'nothing' }, b: { object: 'world' } }, 'cylinder'],
+    ['/tasks', { id: 't', name: 'T', object: 'nothing', steps: [{ type: 'wait', seconds: 1 }] }, 'cylinder'],
+    ['/assemble', { ground: ['nothing'] }, 'cylinder'],
+  ])
+    await none(400, 'POST', path, body, 'nothing', ...words);
+  await expect(204, 'DELETE', '/meshes/here.obj');
+  await expect(204, 'DELETE', '/scenes/here-to-stay');
+});
+
 test('a plus sign of a query means itself or a space, escaped or not', async () => {
   await expect(200, 'PUT', '/scene', {
     ...scene,

@@ -179,7 +179,9 @@ export class Contract {
       const value = reply.headers[name.toLowerCase()];
       if (required !== false || value !== undefined) this.validate(schema, value, `${what}: header ${name}`);
     }
-    if (reply.status < 300 && operation.requestBody?.content['application/json'])
+    if (reply.status < 300 && operation.requestBody?.required === false && body === undefined)
+      assert.equal(method, 'POST');
+    else if (reply.status < 300 && operation.requestBody?.content['application/json'])
       this.validate(operation.requestBody.content['application/json'].schema, body, `${what}: what was sent`);
     this.seen.add(what);
   }
