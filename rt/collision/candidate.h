@@ -43,12 +43,12 @@ typedef enum gw_normal_kind {
 } gw_normal_kind;
 
 /* Principal curvatures (1/m) and directions (unit). */
-typedef struct gw_bend {
+typedef struct gw_curvatures {
     double curvature[2];
     gw_vec3 direction[2];
-} gw_bend;
+} gw_curvatures;
 
-static inline bool gw_is_bent(const gw_bend *bend)
+static inline bool gw_is_curved(const gw_curvatures *bend)
 {
     return bend->curvature[0] != 0 || bend->curvature[1] != 0;
 }
@@ -67,7 +67,7 @@ typedef struct gw_contact_candidate {
     /* Of a curved surface, for kinds in a or b and in that frame: k_i of the surface at the
      * distance of the other's point (1/m; above zero where it bends away from that point), and
      * unit vectors e_i, across the normal and one another. Zero: a plane. */
-    gw_bend bend;
+    gw_curvatures bend;
     gw_contact_material surface;
     double gap; /* when it was found (m) */
     /* A unilateral constraint (rt/contact/unilateral_row.h) instead of points, radii and a normal,

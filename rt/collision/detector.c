@@ -251,7 +251,7 @@ static gw_contact_candidate candidate_of(const gw_detector *d, const geom_pair *
     gw_quat own = m->kind == GW_NORMAL_IN_A ? in_a->q : in_b->q;
     if (m->kind == GW_NORMAL_IN_A || m->kind == GW_NORMAL_IN_B)
         c.normal = gw_unrotate(own, m->normal);
-    if (gw_is_bent(&m->bend))
+    if (gw_is_curved(&m->bend))
         for (int i = 0; i < 2; i++) {
             c.bend.curvature[i] = m->bend.curvature[i];
             c.bend.direction[i] = gw_unrotate(own, m->bend.direction[i]);

@@ -172,9 +172,9 @@ bool gw_foot_find(const gw_free_form *f, gw_vec3 x, const double from[2], gw_foo
     return gw_norm2(t->normal) > 0 && isfinite(t->distance) && (blocked || !t->sharp);
 }
 
-gw_bend gw_foot_bend(const gw_free_form *f, const gw_foot *t, gw_vec3 n)
+gw_curvatures gw_foot_curvatures(const gw_free_form *f, const gw_foot *t, gw_vec3 n)
 {
-    gw_bend bend = {{0, 0}, {{0, 0, 0}, {0, 0, 0}}};
+    gw_curvatures bend = {{0, 0}, {{0, 0, 0}, {0, 0, 0}}};
     gw_nurbs_point here = t->at;
     double xy[2], x[2] = {t->parameter[0], t->parameter[1]};
     const gw_nurbs_plane *plane = gw_nurbs_coordinates(f->surface, x, xy);
@@ -203,9 +203,9 @@ static double at_distance(double k, double h)
     return -k / fmax(1 - h * k, FOCAL_LEAST);
 }
 
-gw_bend gw_foot_bend_above(const gw_free_form *f, const gw_foot *t, gw_vec3 n, double h)
+gw_curvatures gw_foot_curvatures_above(const gw_free_form *f, const gw_foot *t, gw_vec3 n, double h)
 {
-    gw_bend bend = gw_foot_bend(f, t, n);
+    gw_curvatures bend = gw_foot_curvatures(f, t, n);
     for (int i = 0; i < 2; i++)
         bend.curvature[i] = at_distance(bend.curvature[i], h);
     return bend;
@@ -213,10 +213,10 @@ gw_bend gw_foot_bend_above(const gw_free_form *f, const gw_foot *t, gw_vec3 n, d
 
 /* The same past an edge, beside a kink or a corner: along the parameter that goes on it is a
  * curve. */
-static gw_bend bend_beside(const gw_foot *t)
+static gw_curvatures bend_beside(const gw_foot *t)
 {
     gw_vec3 d[2] = {t->at.d[1][0], t->at.d[0][1]}, dd[2] = {t->at.d[2][0], t->at.d[0][2]};
-    gw_bend bend = {{1 / t->distance, 1 / t->distance}, {{0, 0, 0}, {0, 0, 0}}};
+    gw_curvatures bend = {{1 / t->distance, 1 / t->distance}, {{0, 0, 0}, {0, 0, 0}}};
     int along = -1;
     for (int k = 0; k < 2; k++)
         if (fabs(gw_dot(t->away, d[k])) < BESIDE * gw_norm(d[k]))
@@ -376,7 +376,7 @@ double gw_foot_side(const gw_free_form_query *q, const gw_foot *t)
 }
 
 gw_manifold_point gw_foot_point(const gw_free_form_query *q, gw_vec3 x, double radius,
-                                const gw_foot *t, gw_vec3 n, double h, gw_bend bend)
+                                const gw_foot *t, gw_vec3 n, double h, gw_curvatures bend)
 {
     gw_manifold_point m = {.a = gw_out_of_surface(q, x),
                            .b = gw_out_of_surface(q, t->point),
@@ -402,7 +402,7 @@ bool gw_foot_ball(const gw_free_form_query *q, gw_vec3 x, double radius, const g
         return false;
     if (!(h > deepest) || h - radius > q->reach)
         return false;
-    gw_bend bend = t->sharp ? bend_beside(t) : gw_foot_bend_above(q->form, t, n, h);
+    gw_curvatures bend = t->sharp ? bend_beside(t) : gw_foot_curvatures_above(q->form, t, n, h);
     *m = gw_foot_point(q, x, radius, t, n, h, bend);
     return true;
 }

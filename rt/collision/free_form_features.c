@@ -64,7 +64,7 @@ static gw_vec3 curve_at(const curve *c, double t, gw_vec3 *first, gw_vec3 *secon
     return gw_add(c->from, out);
 }
 
-static double apply_bend(const gw_bend *b, gw_vec3 x, gw_vec3 *h)
+static double apply_bend(const gw_curvatures *b, gw_vec3 x, gw_vec3 *h)
 {
     *h = gw_v3(0, 0, 0);
     for (int i = 0; i < 2; i++)
@@ -73,7 +73,7 @@ static double apply_bend(const gw_bend *b, gw_vec3 x, gw_vec3 *h)
 }
 
 /* H - H e (H e)^T / (e . H e): what slides along e keeps its gap. `h` = H e, `he` = e . H e. */
-static gw_bend without(gw_bend b, gw_vec3 n, gw_vec3 h, double he)
+static gw_curvatures without(gw_curvatures b, gw_vec3 n, gw_vec3 h, double he)
 {
     gw_vec3 u = b.direction[0], v = b.direction[1];
     double hu = gw_dot(h, u), hv = gw_dot(h, v);
@@ -120,7 +120,7 @@ static refined refine_curve(const gw_free_form_query *q, const curve *c, double 
             return KEPT;
         double side = gw_foot_side(q, &t), length = gw_norm(first), height = side * t.height;
         gw_vec3 n = gw_scale(side, t.normal);
-        gw_bend bend = gw_foot_bend_above(f, &t, n, height);
+        gw_curvatures bend = gw_foot_curvatures_above(f, &t, n, height);
         double slope = gw_dot(n, first) - c->taper, he = apply_bend(&bend, first, &h);
         double rise = he + gw_dot(n, second);
         if (fabs(rise) * f->surface->size < NEARLY_FLAT * length * length)
@@ -146,7 +146,7 @@ static refined refine_curve(const gw_free_form_query *q, const curve *c, double 
             radius = c->radius * gw_norm(gw_cross(c->d, n));
             x = gw_mul_add(x, radius, n);
             height += radius;
-            bend = gw_foot_bend_above(f, &t, n, height);
+            bend = gw_foot_curvatures_above(f, &t, n, height);
         } else {
             bend = without(bend, n, h, he);
         }
@@ -215,7 +215,7 @@ static refined refine_face(const gw_free_form_query *q, const gw_foot *from, gw_
         if (!gw_convex_reference_face(q->convex, gw_neg(m->normal), 0.99, &face) ||
             !gw_reference_face_contains(&face, s, 0))
             return GONE;
-        gw_bend own = gw_foot_bend(f, &t, n);
+        gw_curvatures own = gw_foot_curvatures(f, &t, n);
         double k = -0.5 * (own.curvature[0] + own.curvature[1]);
         double r = fmin(1 / k, size), height = gw_dot(face.normal, s) - face.offset;
         *m = (gw_manifold_point){.a = gw_mul_add(s, -height, face.normal),

@@ -49,12 +49,13 @@ bool gw_foot_find(const gw_free_form *form, gw_vec3 x, const double from[2], gw_
 bool gw_foot_nearest(const gw_free_form *form, gw_vec3 x, double range, gw_foot *foot);
 
 /* Principal curvatures (towards n) and directions of the surface at a regular foot. */
-gw_bend gw_foot_bend(const gw_free_form *form, const gw_foot *foot, gw_vec3 n);
+gw_curvatures gw_foot_curvatures(const gw_free_form *form, const gw_foot *foot, gw_vec3 n);
 
 /* Principal values and directions of H (free_form.c) at height h (m) above a foot, on the side of
  * n.
  */
-gw_bend gw_foot_bend_above(const gw_free_form *form, const gw_foot *foot, gw_vec3 n, double h);
+gw_curvatures gw_foot_curvatures_above(const gw_free_form *form, const gw_foot *foot, gw_vec3 n,
+                                       double h);
 
 /* From the world into the surface's frame, and back. */
 gw_vec3 gw_into_surface(const gw_free_form_query *query, gw_vec3 x);
@@ -71,7 +72,7 @@ double gw_foot_side(const gw_free_form_query *query, const gw_foot *foot);
 /* Contact point of a ball of that radius about x (surface's frame) at height h (m) over its foot.
  * feature_a is left to the caller. */
 gw_manifold_point gw_foot_point(const gw_free_form_query *query, gw_vec3 x, double radius,
-                                const gw_foot *foot, gw_vec3 n, double h, gw_bend bend);
+                                const gw_foot *foot, gw_vec3 n, double h, gw_curvatures bend);
 
 /* Contact point of a ball, or of a vertex (radius 0), at x over its foot; false if it is on the
  * wrong side, or farther than the reach. */

@@ -18,7 +18,7 @@
 /* Of either face each vertex and two crossings of each edge, and the nearest pair. */
 enum { FOUND_MAX = 2 * 3 * GW_FEATURE_POINTS + 2 };
 
-static const gw_bend flat;             /* none */
+static const gw_curvatures flat;       /* none */
 static const double same_place = 1e-9; /* m */
 static const double steep = 0.1; /* slope of an edge from which it crosses a side, not lies on it */
 
@@ -248,10 +248,10 @@ static bool is_inside(const gw_support_feature *s, double fraction)
 }
 
 /* Around a segment: the cylinder on which points have that distance from it. */
-static gw_bend bend_around(const gw_support_feature *s, gw_vec3 n, double distance)
+static gw_curvatures bend_around(const gw_support_feature *s, gw_vec3 n, double distance)
 {
     gw_vec3 d = gw_unit(gw_sub(s->p[1], s->p[0]));
-    return (gw_bend){{1 / distance, 0}, {gw_unit(gw_cross(d, n)), d}};
+    return (gw_curvatures){{1 / distance, 0}, {gw_unit(gw_cross(d, n)), d}};
 }
 
 /* Points or segments of both: where one is rounded, the normal follows the points, or goes round
@@ -267,7 +267,7 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
     double distance = gw_norm(q_to_p);
     gw_normal_kind kind = GW_NORMAL_IN_WORLD;
     bool balls = ra + rb > 0 && distance > 1e-6 * (ra + rb) && gw_dot(q_to_p, n) > 0;
-    gw_bend bend = flat;
+    gw_curvatures bend = flat;
     bool beside_a = is_inside(a, x), beside_b = is_inside(b, y);
     if (balls && (!(beside_a && beside_b) || are_parallel(a, b))) {
         n = gw_scale(1 / distance, q_to_p);

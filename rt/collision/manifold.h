@@ -17,7 +17,7 @@ typedef struct gw_manifold_point {
     bool of_face;                  /* the normal is that of a face */
     double gap;                    /* normal . (a - b) - radius_a - radius_b (m) */
     uint32_t feature_a, feature_b; /* the same while the same features are near */
-    gw_bend bend;                  /* of the surface that the normal is fixed to, world axes */
+    gw_curvatures bend;            /* of the surface that the normal is fixed to, world axes */
 } gw_manifold_point;
 
 /* The point with solids a and b exchanged. */

@@ -173,7 +173,7 @@ void gw_contacts_begin_with_forces(gw_world *w)
     /* what light bodies bear is no spring's, nor what those bear that they press on in turn */
     for (int before = -1, now = 0; now > before;) {
         before = now;
-        gw_island_loads(w);
+        gw_island_make_rigid(w);
         now = loaded_rows(x);
     }
     for (int i = 0; i < x->rows; i++)

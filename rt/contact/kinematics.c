@@ -20,7 +20,7 @@ static gw_vec3 direction_between(gw_vec3 a, gw_vec3 b)
 
 /* Second-order correction of the normal of a bent surface for the displacement d between the points
  * (world; q: orientation of its body); returns the correction of the gap n . d. */
-static double follow_bend(const gw_bend *bend, gw_quat q, gw_vec3 d, gw_vec3 *n)
+static double follow_bend(const gw_curvatures *bend, gw_quat q, gw_vec3 d, gw_vec3 *n)
 {
     gw_vec3 at = gw_unrotate(q, d), s = {0, 0, 0};
     for (int i = 0; i < 2; i++)
@@ -51,7 +51,7 @@ GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const
         break;
     }
     g.gap = gw_dot(g.normal, gw_sub(xa, xb)) - candidate->radius_a - candidate->radius_b;
-    if (gw_is_bent(&candidate->bend))
+    if (gw_is_curved(&candidate->bend))
         g.gap += follow_bend(&candidate->bend, candidate->kind == GW_NORMAL_IN_A ? a->q : b->q,
                              gw_sub(xa, xb), &g.normal);
     g.at_a = gw_mul_add(xa, -candidate->radius_a, g.normal);
@@ -168,7 +168,7 @@ void gw_contact_update_rate(const gw_world *w, gw_contact *c)
     c->gap_rate = rate_of(&c->now, &w->bodies[c->candidate.a], &w->bodies[c->candidate.b]);
 }
 
-double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap)
+double gw_contact_whole_turns(const gw_contact *c, const gw_model *model, double gap)
 {
     const gw_unilateral_row *row = c->candidate.row;
     if (!row || row->kind != GW_UNILATERAL_TURN || !model || !model->ops->coordinate)
@@ -182,7 +182,7 @@ void gw_contact_update_turned_gap(const gw_world *w, gw_contact *c)
 {
     c->turned = 0;
     gw_contact_update_gap(w, c);
-    c->turned = gw_contact_turned(c, gw_world_model(w, gw_contact_any_system(c)), c->now.gap);
+    c->turned = gw_contact_whole_turns(c, gw_world_model(w, gw_contact_any_system(c)), c->now.gap);
     c->now.gap += c->turned;
 }
 

@@ -23,13 +23,13 @@ typedef struct gw_gap {
 } gw_gap;
 
 /* True if the contact has no tangential directions. */
-static inline bool gw_gap_turns(const gw_gap *g)
+static inline bool gw_gap_has_no_tangents(const gw_gap *g)
 {
     return g->lever > 0 || g->general;
 }
 
 /* Force and couple on a of the scalar contact force `push` (N); the opposite acts on b. */
-static inline gw_wrench gw_gap_push(const gw_gap *g, double push)
+static inline gw_wrench gw_gap_wrench(const gw_gap *g, double push)
 {
     return (gw_wrench){gw_scale(g->lever > 0 ? 0 : push, g->normal),
                        g->general ? gw_scale(push, g->couple)

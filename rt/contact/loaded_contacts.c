@@ -64,7 +64,7 @@ static void make_loaded(gw_contact *c)
     c->friction_spring.spin = 0;
 }
 
-bool gw_island_loads(gw_world *w)
+bool gw_island_make_rigid(gw_world *w)
 {
     bool any = false;
     for (int i = 0; i < w->active.contact_count; i++) {
@@ -86,15 +86,15 @@ bool gw_island_loads(gw_world *w)
     return any;
 }
 
-void gw_contact_yield(gw_contact *c)
+void gw_contact_make_spring(gw_contact *c)
 {
-    assert(gw_contact_holds(c));
+    assert(gw_contact_is_rigid(c));
     c->yields = true;
     c->loaded = false;
     c->rest_penetration = -c->start.gap - c->load_before / c->stiffness;
 }
 
-void gw_contact_hold_again(gw_contact *c)
+void gw_contact_make_rigid(gw_contact *c)
 {
     assert(c->continuous && c->yields);
     double depth = fmax(0, -c->now.gap - c->rest_penetration);

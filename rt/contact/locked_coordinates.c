@@ -25,7 +25,7 @@ static int coordinate_of(const gw_world *w, const gw_contact *c, double *entry)
 {
     gw_contact_jacobian_row row;
     int at = 0;
-    if (!gw_contact_holds(c) || !gw_contact_bounds_coordinate(c) || c->spurious)
+    if (!gw_contact_is_rigid(c) || !gw_contact_bounds_coordinate(c) || c->spurious)
         return -1;
     gw_contact_jacobian(w, c, c->now.normal, true, true, &row);
     int m = row.system[0];
@@ -82,7 +82,7 @@ bool gw_lock_coordinates(gw_world *w, double h)
     assert(h > 0);
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (c->continuous && c->loaded && !gw_contact_holds(c))
+        if (c->continuous && c->loaded && !gw_contact_is_rigid(c))
             return false;
     }
     for (int i = 0; i < w->active.contact_count; i++) {
@@ -100,7 +100,7 @@ bool gw_release_locks(gw_world *w, double h)
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         double entry;
-        if (c->lock_state == GW_LOCK_RELEASED && gw_contact_has_yielded(c)) {
+        if (c->lock_state == GW_LOCK_RELEASED && gw_contact_is_violated(c)) {
             int at = coordinate_of(w, c, &entry);
             any = (at >= 0 && lock_coordinate(w, c, at, entry, h)) || any;
         } else if (c->lock > 0) {
@@ -108,7 +108,7 @@ bool gw_release_locks(gw_world *w, double h)
             if (c->lock_state == GW_LOCKED && c->load < 0) {
                 release_coordinate(w, c);
                 any = true;
-            } else if (!c->lock_is_relieved && gw_contact_has_yielded(c)) {
+            } else if (!c->lock_is_relieved && gw_contact_is_violated(c)) {
                 c->lock_is_relieved = any = true;
             }
         }

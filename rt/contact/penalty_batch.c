@@ -72,7 +72,7 @@ void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int 
     f->radius[lane] = is_a ? candidate->radius_a : candidate->radius_b;
     f->other_radius[lane] = is_a ? candidate->radius_b : candidate->radius_a;
     add_normal(f, lane, candidate, is_a);
-    if (gw_is_bent(&candidate->bend))
+    if (gw_is_curved(&candidate->bend))
         add_bend(f, lane, candidate, is_a);
     /* the force acts at the contact point of the body without the normal (kinematics.h) */
     f->mine_at_other[lane] = !apart && is_a == at_b;

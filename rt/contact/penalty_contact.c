@@ -84,7 +84,7 @@ void gw_contact_stable_stiffness(const gw_world *w, const gw_contact *c, double 
                                  double *damping, gw_friction_spring *spring)
 {
     gw_vec3 n = c->now.normal, t1 = gw_any_normal(n), t2 = gw_cross(n, t1);
-    bool turns = gw_gap_turns(&c->now);
+    bool turns = gw_gap_has_no_tangents(&c->now);
     double m1 = turns ? INFINITY : effective_mass(w, c, t1);
     double m2 = turns ? INFINITY : effective_mass(w, c, t2), across = fmin(m1, m2);
     double along = effective_mass(w, c, n), mass = along;
@@ -144,7 +144,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
     }
     c->continuous = true;
     c->yields = false;
-    c->loaded = gw_contact_is_held(c);
+    c->loaded = gw_contact_has_solved_force(c);
     c->weighed = false;
     c->load = c->load_before = c->stored = c->tried = 0;
     c->stiffness = stated_or(c->candidate.surface.stiffness, c->stiffness);
@@ -209,7 +209,7 @@ double gw_contact_spring_energy(const gw_contact *c)
     if (!c->continuous)
         return 0;
     double depth = gw_max(-c->now.gap - c->rest_penetration, 0);
-    if (c->loaded && !gw_contact_holds(c))
+    if (c->loaded && !gw_contact_is_rigid(c))
         return c->stored;
     if (c->loaded)
         depth = 0;
@@ -226,7 +226,7 @@ static bool is_damped(const gw_contact *c)
     return c->damping_active && !c->overcompressed;
 }
 
-bool gw_contact_is_held(const gw_contact *c)
+bool gw_contact_has_solved_force(const gw_contact *c)
 {
     return c->candidate.row && !c->yields;
 }
@@ -281,16 +281,16 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
     const gw_friction_spring *t = &c->friction_spring;
     double rate, spin_rate;
     row_force f = {.at = {.gap = 0}};
-    if (gw_contact_holds(c) && !(c->load > 0))
+    if (gw_contact_is_rigid(c) && !(c->load > 0))
         return f;
     f.at = gw_gap_of_states(&c->candidate, a, b, &rate);
     double depth = -f.at.gap - c->rest_penetration, damped = is_damped(c) ? c->damping * rate : 0;
     double push = depth > 0 ? c->stiffness * depth - damped : 0;
-    push = gw_contact_holds(c) ? c->load : push;
+    push = gw_contact_is_rigid(c) ? c->load : push;
     if (!(push > 0))
         return f;
     gw_vec3 n = f.at.normal;
-    gw_wrench pushes = gw_gap_push(&f.at, push);
+    gw_wrench pushes = gw_gap_wrench(&f.at, push);
     f.force = pushes.f, f.couple = pushes.t;
     if (!gw_contact_rolls(c) || !c->damping_active)
         return f;
@@ -310,8 +310,8 @@ gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple
     *couple = on.t;
     if (!c->continuous)
         return on.f;
-    if (c->loaded && !gw_contact_holds(c)) {
-        on = gw_gap_push(&c->now, c->load);
+    if (c->loaded && !gw_contact_is_rigid(c)) {
+        on = gw_gap_wrench(&c->now, c->load);
         *couple = on.t;
         return on.f;
     }
@@ -424,7 +424,7 @@ static void add_row_forces(const gw_contact_force_query *query, double t, const 
     int system = query->system;
     for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
         const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
-        if (!c->candidate.row || !c->continuous || (c->loaded && !gw_contact_holds(c)))
+        if (!c->candidate.row || !c->continuous || (c->loaded && !gw_contact_is_rigid(c)))
             continue;
         gw_body_state a = stage_state(query, c->candidate.a, t, pose, twist);
         gw_body_state b = stage_state(query, c->candidate.b, t, pose, twist);
@@ -576,7 +576,7 @@ static double external_power(const gw_world *w, const gw_contact *c, double sinc
     if (!by_a && !by_b)
         return 0;
     gw_vec3 couple, force = gw_contact_force(w, c, &couple);
-    if (c->candidate.row && c->continuous && (!c->loaded || gw_contact_holds(c))) {
+    if (c->candidate.row && c->continuous && (!c->loaded || gw_contact_is_rigid(c))) {
         row_force f = row_force_of(c, a, b, since);
         force = f.force;
         couple = f.couple;
@@ -683,17 +683,18 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
     c->slow_impact = false;
     gw_contact_rest_if_slow(w, c);
     if (c->continuous && c->yields && w->substep_start[gw_contact_any_system(c)] == 0)
-        gw_contact_hold_again(c);
+        gw_contact_make_rigid(c);
     c->start = c->now;
     c->start_gap_rate = c->gap_rate;
     c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
     c->start_time = w->substep_start[gw_contact_any_system(c)];
-    c->damping_active = c->continuous && (gw_contact_holds(c) || c->now.gap + c->rest_penetration <=
-                                                                     GW_CONTACT_CLOSED_GAP);
+    c->damping_active =
+        c->continuous &&
+        (gw_contact_is_rigid(c) || c->now.gap + c->rest_penetration <= GW_CONTACT_CLOSED_GAP);
     c->external_power = 0;
     if (!c->continuous)
         return;
-    if (gw_contact_holds(c))
+    if (gw_contact_is_rigid(c))
         predict_load(c);
     bottom_out(w, c);
     set_anchors(w, c);
@@ -708,7 +709,7 @@ static double rest_after(const gw_contact *c, double h)
     double depth = -c->now.gap;
     if (c->rest_penetration < 0)
         return fmin(0, c->rest_penetration + fmax(0, SURELY_CLOSED - depth) * h / SINKING_TIME);
-    if (!c->loaded || c->load == 0 || gw_contact_holds(c))
+    if (!c->loaded || c->load == 0 || gw_contact_is_rigid(c))
         return fmax(0, fmin(c->rest_penetration, depth));
     return fmax(c->rest_penetration, depth - GW_CONTACT_LOADED_DEPTH);
 }
@@ -726,7 +727,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     c->gap_acceleration = h > 0 ? (c->gap_rate - c->start_gap_rate) / h : 0;
     if (!c->continuous)
         return;
-    if (gw_contact_holds(c) && w->substep_start[gw_contact_any_system(c)] == 0) {
+    if (gw_contact_is_rigid(c) && w->substep_start[gw_contact_any_system(c)] == 0) {
         c->load_at_start = c->load;
         c->gap_at_start = c->start;
     }
@@ -734,7 +735,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     gw_vec3 motion = slip_in_substep(w, c, h, &spin);
     w->external_work += 0.5 * h * (c->external_power + external_power(w, c, h));
     w->any_contact = true;
-    bool springs = !c->loaded || gw_contact_holds(c);
+    bool springs = !c->loaded || gw_contact_is_rigid(c);
     if ((w->rules.friction == GW_FRICTION_STICK || gw_contact_rolls(c)) && springs)
         c->friction_spring.slip = slip_after(&c->friction_spring, limit, motion);
     if (gw_contact_rolls(c) && springs)
@@ -743,7 +744,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     c->rest_penetration = rest_after(c, h);
     set_anchors(w, c);
     double open = c->now.gap + fmin(0, c->rest_penetration);
-    bool pushed = gw_contact_holds(c) && c->load > 0 && open < gw_contact_slack(w, c);
+    bool pushed = gw_contact_is_rigid(c) && c->load > 0 && open < gw_contact_slack(w, c);
     if (!pushed && (open > RELEASE_GAP || (open > 0 && c->gap_rate > w->rules.rest_speed)))
         release_contact(w, c);
 }

@@ -15,7 +15,7 @@ static void add_loaded_rows(gw_impact *x)
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         c->expected_rate = NAN;
-        if (!gw_contact_holds(c))
+        if (!gw_contact_is_rigid(c))
             c->load = 0;
         if (c->continuous && c->loaded && !c->spurious)
             gw_impact_add_row(x, w->active.contacts[i], true, true);
@@ -34,7 +34,8 @@ static double aim_of(const gw_world *w, const gw_contact *c, double h)
 {
     double gap = c->start.gap + c->rest_penetration;
     if (gap > 0)
-        return gw_contact_holds(c) && !gw_contact_is_driven(w, c) ? CLOSING * gap / w->dt : gap / h;
+        return gw_contact_is_rigid(c) && !gw_contact_is_driven(w, c) ? CLOSING * gap / w->dt
+                                                                     : gap / h;
     return c->stored > 0 ? LOAD_FEEDBACK * gap / w->dt : 0;
 }
 
@@ -92,7 +93,7 @@ static void subtract_answers(const gw_impact *x)
     const gw_world *w = x->world;
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &w->contacts[x->contact[i]];
-        if (gw_contact_holds(c) && c->tried > 0)
+        if (gw_contact_is_rigid(c) && c->tried > 0)
             add_answer(x, i, -c->tried, w->v);
     }
     for (int k = 0; k < x->block_count; k++) {
@@ -111,7 +112,7 @@ static void take_aims(gw_impact *x, double h)
         const gw_contact *c = &w->contacts[x->contact[i]];
         x->offset[i] += aim_of(w, c, h);
         x->e[i] = 0;
-        if (gw_contact_holds(c))
+        if (gw_contact_is_rigid(c))
             x->offset[i] += rate_left(w, c, h) - c->gap_rate;
     }
     subtract_answers(x);
@@ -126,7 +127,7 @@ static bool may_share(const gw_impact *x)
     bool all = true;
     for (int i = 0; i < x->rows; i++) {
         const gw_contact *c = &x->world->contacts[x->contact[i]];
-        all = all && c->loaded_for >= SETTLING && !gw_contact_holds(c);
+        all = all && c->loaded_for >= SETTLING && !gw_contact_is_rigid(c);
     }
     return all;
 }
@@ -504,14 +505,14 @@ static void share_pressure(gw_impact *x, int row, const double *lambda, const sl
         x->p[face.rows[k]] = p[k];
 }
 
-typedef enum bearing { BEARS, BEARS_NOT, SLIDES_OTHERWISE } bearing;
+typedef enum face_status { FACE_STICKS, FACE_INVALID, FACE_SLIDES } face_status;
 
-/* Checks a face that is held as a whole. BEARS: the centre of pressure is within the polygon and
- * the tangential force within mu times the normal one (during SETTLING it may be larger).
- * SLIDES_OTHERWISE: the face should slide as *wanted, *excess: the ratio of the tangential force to
- * the limit; or the friction *f of a sliding face changed. BEARS_NOT: neither. */
-static bearing judge_face(const gw_impact *x, int row, const double *lambda, sliding *f,
-                          sliding *wanted, double *excess)
+/* Checks a face that is held as a whole. FACE_STICKS: the centre of pressure is within the polygon
+ * and the tangential force within mu times the normal one (during SETTLING it may be larger).
+ * FACE_SLIDES: the face should slide as *wanted, *excess: the ratio of the tangential force to
+ * the limit; or the friction *f of a sliding face changed. FACE_INVALID: neither. */
+static face_status judge_face(const gw_impact *x, int row, const double *lambda, sliding *f,
+                              sliding *wanted, double *excess)
 {
     const gw_contact *c = &x->world->contacts[x->contact[row]];
     gw_vec3 n = c->now.normal, force = face_force(n, lambda, f);
@@ -519,27 +520,27 @@ static bearing judge_face(const gw_impact *x, int row, const double *lambda, sli
     double pressed = gw_dot(force, n), across = gw_norm(gw_reject(force, n));
     loaded_face face;
     if (!(pressed > 0))
-        return BEARS_NOT;
+        return FACE_INVALID;
     gather_face(x, row, &face);
     if (f->slides && fabs(f->push - friction * pressed) > SAME_PUSH * f->push) {
         f->push = friction * pressed;
-        return SLIDES_OTHERWISE;
+        return FACE_SLIDES;
     }
     if (!f->slides && c->loaded_for < SETTLING && !stops_what_slides(x, c, face.centre, across))
-        return BEARS;
+        return FACE_STICKS;
     if (!f->slides && !(across < friction * pressed)) {
         *excess = across / (friction * pressed);
         *wanted = (sliding){true, gw_scale(1 / across, gw_reject(force, n)), friction * pressed};
-        return SLIDES_OTHERWISE;
+        return FACE_SLIDES;
     }
     face.centre = gw_add(face.centre, pressed_beside(&face, n, lambda, pressed));
-    return presses_within(x, &face) ? BEARS : BEARS_NOT;
+    return presses_within(x, &face) ? FACE_STICKS : FACE_INVALID;
 }
 
 /* Impulses of all rows with pressed contacts sticking, or sliding as `slides` says, and the
- * velocity change in w->dv. BEARS_NOT if no face is held as a whole, or one would have to pull or
- * to press outside its polygon. */
-static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
+ * velocity change in w->dv. FACE_INVALID if no face is held as a whole, or one would have to pull
+ * or to press outside its polygon. */
+static face_status try_sticking_loads(gw_impact *x, double h, sliding *slides)
 {
     gw_world *w = x->world;
     int n = x->from[x->block_count];
@@ -564,7 +565,7 @@ static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
         add_sticking_face(&t, &face, held);
     }
     if (t.face_count == 0)
-        return BEARS_NOT;
+        return FACE_INVALID;
     take_aims(x, h);
     add_scaled(n, 1, pushed, w->v);
     for (int j = 0; j < t.rank; j++) {
@@ -579,34 +580,35 @@ static bearing try_sticking_loads(gw_impact *x, double h, sliding *slides)
     add_scaled(n, 1, stuck, w->dv);
     add_scaled(n, 1, pushed, w->dv);
     add_scaled(n, 1, push, w->generalised);
-    bearing all = found ? BEARS : BEARS_NOT;
+    face_status all = found ? FACE_STICKS : FACE_INVALID;
     sliding first = {.push = 0};
     int slides_first = -1;
     double most = 0;
-    for (int i = 0; i < t.face_count && all != BEARS_NOT; i++) {
+    for (int i = 0; i < t.face_count && all != FACE_INVALID; i++) {
         int row = t.face_row[i];
         sliding wanted = {.push = 0};
         double excess = 0;
-        bearing one = judge_face(x, row, lambda + t.face_asked[i], &slides[row], &wanted, &excess);
-        all = one == BEARS ? all : one;
+        face_status one =
+            judge_face(x, row, lambda + t.face_asked[i], &slides[row], &wanted, &excess);
+        all = one == FACE_STICKS ? all : one;
         if (excess > most)
             most = excess, first = wanted, slides_first = row;
     }
     if (slides_first >= 0) /* others may hold once that one slides */
         slides[slides_first] = first;
-    for (int i = 0; i < t.face_count && all == BEARS; i++)
+    for (int i = 0; i < t.face_count && all == FACE_STICKS; i++)
         share_pressure(x, t.face_row[i], lambda + t.face_asked[i], &slides[t.face_row[i]]);
     return all;
 }
 
-/* Repeats this until the friction of sliding faces matches their pressure; false: BEARS_NOT. */
+/* Repeats this until the friction of sliding faces matches their pressure; false: FACE_INVALID. */
 static bool solve_sticking_loads(gw_impact *x, double h)
 {
     sliding slides[GW_MAX_SIMULTANEOUS_CONTACTS] = {{.push = 0}};
-    bearing found = SLIDES_OTHERWISE;
-    for (int i = 0; i < PUSH_PASSES && found == SLIDES_OTHERWISE; i++)
+    face_status found = FACE_SLIDES;
+    for (int i = 0; i < PUSH_PASSES && found == FACE_SLIDES; i++)
         found = try_sticking_loads(x, h, slides);
-    return found == BEARS;
+    return found == FACE_STICKS;
 }
 
 #define FREE_TRIALS 3     /* of a substep, before loads are kept within what was tried */
@@ -644,7 +646,7 @@ static bool loads_hold(gw_impact *x, double h)
     double excess = 0;
     for (int i = 0; i < x->rows; i++) {
         gw_contact *c = &w->contacts[x->contact[i]];
-        if (!gw_contact_holds(c))
+        if (!gw_contact_is_rigid(c))
             continue;
         c->tried = c->load * h;
         double rate = rate_left(w, c, h) + aim_of(w, c, h);
@@ -663,7 +665,7 @@ static bool loads_hold(gw_impact *x, double h)
  * jumps, and trials may alternate. A single load is bracketed instead. */
 static bool loads_improve(const gw_world *w)
 {
-    return gw_loads_are_bracketed(w) || !(w->load_excess[0] > 0.5 * w->load_excess[2]);
+    return gw_rigid_forces_are_bracketed(w) || !(w->load_excess[0] > 0.5 * w->load_excess[2]);
 }
 
 /* Stores the effect of the loads on each system: velocity changes for the start and end of the
@@ -684,7 +686,7 @@ static bool keep_kicks(gw_impact *x, double h)
     for (int i = 0; i < x->rows; i++) {
         gw_contact *c = &w->contacts[x->contact[i]];
         c->load = fmax(0, x->p[i]) / h;
-        if (gw_contact_holds(c)) {
+        if (gw_contact_is_rigid(c)) {
             add_answer(x, i, -x->p[i], w->dv);
             add_impulse(x, i, -x->p[i], w->generalised);
             c->load = within_tried(c, c->load);
@@ -705,16 +707,16 @@ static bool keep_kicks(gw_impact *x, double h)
     return any;
 }
 
-void gw_end_loads(gw_world *w)
+void gw_rigid_forces_end(gw_world *w)
 {
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (c->bracket.trials > FREE_TRIALS && gw_contact_holds(c))
+        if (c->bracket.trials > FREE_TRIALS && gw_contact_is_rigid(c))
             c->load = c->bracket.best;
     }
 }
 
-void gw_begin_loads(gw_world *w)
+void gw_rigid_forces_begin(gw_world *w)
 {
     w->load_excess[0] = w->load_excess[1] = w->load_excess[2] = INFINITY;
     for (int i = 0; i < w->active.contact_count; i++)
@@ -726,7 +728,7 @@ bool gw_no_load_holds(const gw_world *w, double h)
     assert(h > 0);
     for (int i = 0; i < w->active.contact_count; i++) {
         const gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (!c->continuous || !gw_contact_holds(c) || !moves_within(w, c))
+        if (!c->continuous || !gw_contact_is_rigid(c) || !moves_within(w, c))
             continue;
         double aim = aim_of(w, c, h), mean = (c->now.gap - c->start.gap) / h + aim;
         double end = c->gap_rate + aim;
@@ -736,7 +738,7 @@ bool gw_no_load_holds(const gw_world *w, double h)
     return false;
 }
 
-bool gw_loads_are_bracketed(const gw_world *w)
+bool gw_rigid_forces_are_bracketed(const gw_world *w)
 {
     for (int i = 0; i < w->active.contact_count; i++)
         if (w->contacts[w->active.contacts[i]].bracket.trials > 0)
@@ -760,7 +762,7 @@ bool gw_loads_are_bracketed(const gw_world *w)
  * trials that start from the P of the last substep. A is that of the whole step: (D + h C + h^2
  * K)^-1 in place of D^-1 where a system steps implicitly.
  */
-gw_loads gw_solve_loads(gw_world *w, double h)
+gw_rigid_forces_result gw_rigid_forces_solve(gw_world *w, double h)
 {
     gw_impact x = {
         .world = w, .kind = GW_COLLISION_LOAD, .over = h, .max_rows = GW_MAX_SIMULTANEOUS_CONTACTS};
@@ -771,9 +773,9 @@ gw_loads gw_solve_loads(gw_world *w, double h)
         x.block[i] = -1;
     add_loaded_rows(&x);
     if (x.rows == 0)
-        return GW_LOADS_HELD;
+        return GW_RIGID_FORCES_RIGHT;
     for (int i = 0; i < x.rows; i++)
-        x.explicit = x.explicit || !gw_contact_holds(&w->contacts[x.contact[i]]);
+        x.explicit = x.explicit || !gw_contact_is_rigid(&w->contacts[x.contact[i]]);
     gw_impact_fill(&x);
     bool hold = loads_hold(&x, h);
     size_t n = (size_t)x.from[x.block_count];
@@ -798,12 +800,12 @@ gw_loads gw_solve_loads(gw_world *w, double h)
     }
     w->effort += 2 * (1 + x.rows * x.rows / GW_ROWS_PER_EFFORT);
     bool kicks = keep_kicks(&x, h);
-    return !hold && loads_improve(w) ? GW_LOADS_BETTER
-           : kicks || !hold          ? GW_LOADS_FOUND
-                                     : GW_LOADS_HELD;
+    return !hold && loads_improve(w) ? GW_RIGID_FORCES_BETTER
+           : kicks || !hold          ? GW_RIGID_FORCES_NEW
+                                     : GW_RIGID_FORCES_RIGHT;
 }
 
-bool gw_loads_arrive(const gw_world *w, double h)
+bool gw_rigid_forces_reach_rates(const gw_world *w, double h)
 {
     assert(w && h >= 0);
     bool answers = false;
@@ -811,7 +813,7 @@ bool gw_loads_arrive(const gw_world *w, double h)
         answers = answers || gw_model_takes_load(gw_world_model(w, w->active.systems[i]));
     for (int i = 0; answers && i < w->active.contact_count; i++) {
         const gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (c->continuous && c->loaded && !gw_contact_holds(c) &&
+        if (c->continuous && c->loaded && !gw_contact_is_rigid(c) &&
             fabs(c->gap_rate - c->expected_rate) > ARRIVED * GW_CONTACT_LOADED_DEPTH / h)
             return false;
     }

@@ -76,8 +76,9 @@ static void integrate_model(gw_world *w, int m, gw_model *model, double t, gw_st
         gw_contact_gather_forces(w, m, &query);
     gw_forces forces = {.at = w->systems[m].hand.at ? hand_at : NULL,
                         .context = &query,
-                        .touch = w->continuous_count[m] > 0 ? gw_contact_stage_forces : NULL,
-                        .touching = &query,
+                        .contact_wrenches =
+                            w->continuous_count[m] > 0 ? gw_contact_stage_forces : NULL,
+                        .contact_context = &query,
                         .continues = w->substep_start[m] > 0};
     if (w->locked[m] || (w->loaded[m] && gw_model_takes_load(model)))
         forces.load = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF;
@@ -239,7 +240,7 @@ void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double
     gw_body_state a = trial_state(w, c->candidate.a, model[0], t);
     gw_body_state b = trial_state(w, c->candidate.b, model[1], t);
     *gap = gw_gap_of_states(&c->candidate, &a, &b, rate).gap;
-    *gap += gw_contact_turned(c, model[c->system_a >= 0 ? 0 : 1], *gap) - c->impact_gap;
+    *gap += gw_contact_whole_turns(c, model[c->system_a >= 0 ? 0 : 1], *gap) - c->impact_gap;
 }
 
 /* ---- substeps ------------------------------------------------------------------------------- */
@@ -332,7 +333,7 @@ static bool effort_is_spent(const gw_world *w, int reserve)
 static bool any_gave_way(const gw_world *w)
 {
     for (int i = 0; i < w->active.contact_count; i++)
-        if (gw_contact_has_yielded(&w->contacts[w->active.contacts[i]]))
+        if (gw_contact_is_violated(&w->contacts[w->active.contacts[i]]))
             return true;
     return false;
 }
@@ -342,7 +343,7 @@ static bool any_load_fails(const gw_world *w)
 {
     for (int i = 0; i < w->active.contact_count; i++) {
         const gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (c->continuous && gw_contact_holds(c) && c->load > 0 &&
+        if (c->continuous && gw_contact_is_rigid(c) && c->load > 0 &&
             c->now.gap > fmax(0, c->start.gap) + GW_CONTACT_HELD_DEPTH)
             return true;
     }
@@ -363,20 +364,20 @@ static bool try_locked(gw_world *w, double t)
 
 /* Trials to t, without loads at first; contacts that hold have their last loads, and are tried
  * again while these are not right. GW_LOADS_NONE, if `locks` may replace loads: none are. */
-static gw_loads try_loads(gw_world *w, double t, double h, bool locks)
+static gw_rigid_forces_result try_loads(gw_world *w, double t, double h, bool locks)
 {
-    gw_loads found = GW_LOADS_BETTER;
-    gw_begin_loads(w);
-    for (int n = 0; n < MAX_LOAD_TRIALS && found == GW_LOADS_BETTER; n++) {
+    gw_rigid_forces_result found = GW_RIGID_FORCES_BETTER;
+    gw_rigid_forces_begin(w);
+    for (int n = 0; n < MAX_LOAD_TRIALS && found == GW_RIGID_FORCES_BETTER; n++) {
         if (n >= FEW_LOAD_TRIALS &&
-            (!gw_loads_are_bracketed(w) || effort_is_spent(w, w->budget / 2)))
+            (!gw_rigid_forces_are_bracketed(w) || effort_is_spent(w, w->budget / 2)))
             break;
         for (int i = 0; i < w->active.system_count; i++)
             w->loaded[w->active.systems[i]] = false;
         gw_substep_trial(w, t);
         if (locks && gw_no_load_holds(w, h))
             return GW_LOADS_NONE;
-        found = gw_solve_loads(w, h);
+        found = gw_rigid_forces_solve(w, h);
     }
     return found;
 }
@@ -390,21 +391,22 @@ static void try_with_loads(gw_world *w, double t)
     if (!(h > 0))
         return;
     bool may_lock = gw_locks_may_hold(w);
-    gw_loads found = locked && may_lock ? GW_LOADS_NONE : try_loads(w, t, h, may_lock);
+    gw_rigid_forces_result found =
+        locked && may_lock ? GW_LOADS_NONE : try_loads(w, t, h, may_lock);
     if (found == GW_LOADS_NONE) {
         if (try_locked(w, t) && !any_load_fails(w))
             return;
         gw_unlock_coordinates(w);
         found = try_loads(w, t, h, false);
     }
-    if (found == GW_LOADS_BETTER)
-        gw_end_loads(w);
-    if (found != GW_LOADS_HELD)
+    if (found == GW_RIGID_FORCES_BETTER)
+        gw_rigid_forces_end(w);
+    if (found != GW_RIGID_FORCES_RIGHT)
         gw_substep_trial(w, t);
-    for (int n = 0; n < FEW_LOAD_TRIALS && found == GW_LOADS_FOUND && !effort_is_spent(w, 0) &&
-                    !gw_loads_arrive(w, h);
+    for (int n = 0; n < FEW_LOAD_TRIALS && found == GW_RIGID_FORCES_NEW && !effort_is_spent(w, 0) &&
+                    !gw_rigid_forces_reach_rates(w, h);
          n++) {
-        gw_solve_loads(w, h);
+        gw_rigid_forces_solve(w, h);
         gw_substep_trial(w, t);
     }
     if (any_load_fails(w))
@@ -444,7 +446,7 @@ static void try_in_parts(gw_world *w, int cost)
         end_substep(w, start + part);
         begin_substep(w);
         part *= 4;
-        gw_island_loads(w);
+        gw_island_make_rigid(w);
         try_with_loads(w, w->dt);
         at_end = true;
     }
@@ -460,7 +462,7 @@ static bool has_end(const gw_world *w, int system)
 /* True for held bounds and surfaces, which may yield; coordinates of joints are locked instead. */
 static bool may_yield(const gw_contact *c)
 {
-    return c->continuous && gw_contact_holds(c) && !c->candidate.row->limits;
+    return c->continuous && gw_contact_is_rigid(c) && !c->candidate.row->limits;
 }
 
 /* True if a trial violated the contact, opened it while its load acted, or has no finite end. */
@@ -485,11 +487,11 @@ static bool yield_where_passed(gw_world *w, double t)
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         if (may_yield(c))
-            gw_contact_yield(c);
+            gw_contact_make_spring(c);
     }
     for (int i = 0; i < w->active.system_count; i++)
         w->loaded[w->active.systems[i]] = false;
-    if (gw_island_loads(w))
+    if (gw_island_make_rigid(w))
         try_with_loads(w, t);
     else
         gw_substep_trial(w, t);
@@ -501,7 +503,7 @@ static void try_to_end(gw_world *w)
 {
     for (int i = 0; i < w->active.system_count; i++)
         w->loaded[w->active.systems[i]] = false;
-    if (gw_island_loads(w)) {
+    if (gw_island_make_rigid(w)) {
         int before = w->effort;
         try_with_loads(w, w->dt);
         if (w->boundary.contact_count == 0)
@@ -582,7 +584,7 @@ static bool must_defer(const gw_world *w, const gw_contact *c)
 /* True if the acceleration closes the gap again before the rebound counts as open. */
 static bool rebounds_low(const gw_contact *c)
 {
-    return gw_contact_is_held(c) && c->gap_rate >= 0 &&
+    return gw_contact_has_solved_force(c) && c->gap_rate >= 0 &&
            c->gap_rate * c->gap_rate < -2 * c->gap_acceleration * GW_CONTACT_CLOSED_GAP;
 }
 

@@ -465,7 +465,7 @@ int gw_world_unilaterals(const gw_world *w, gw_unilateral_state *states, int cap
             .row = c->candidate.row, .gap = c->now.gap, .at_a = c->now.at_a, .at_b = c->now.at_b};
         s->force = gw_contact_force(w, c, &s->couple);
         const gw_gap *start = &c->gap_at_start;
-        gw_wrench pushed = gw_gap_push(start, c->load_at_start);
+        gw_wrench pushed = gw_gap_wrench(start, c->load_at_start);
         s->start_force = pushed.f;
         s->start_couple = pushed.t;
         s->start_at_a = start->at_a;

@@ -324,7 +324,7 @@ static inline int gw_contact_any_system(const gw_contact *c)
 }
 
 /* True where its load is a force that is solved for, for as long as the contact is continuous. */
-bool gw_contact_is_held(const gw_contact *c);
+bool gw_contact_has_solved_force(const gw_contact *c);
 
 /* True for a rolling constraint: its material points do not slip, at impacts either. */
 static inline bool gw_contact_rolls(const gw_contact *c)
@@ -406,7 +406,7 @@ void gw_contact_update_turned_gap(const gw_world *w, gw_contact *c);
 
 /* Gap (m) of the whole turns to add to `gap`, which poses give only modulo 2 pi, for the row of a
  * turn: counted by the joint's coordinate in this state of the model; 0 for other contacts. */
-double gw_contact_turned(const gw_contact *c, const gw_model *model, double gap);
+double gw_contact_whole_turns(const gw_contact *c, const gw_model *model, double gap);
 
 /* Gap and rate at the start of both bodies' substeps, or at `from` where that is later (s into the
  * step). */
@@ -562,12 +562,12 @@ void gw_resolve_collision(gw_world *w, gw_collision_kind kind);
 
 /* Makes contacts loaded whose spring, limited by the stability of a light body, a heavy body
  * compresses by more than GW_CONTACT_LOADED_DEPTH. True if the active part has loaded contacts. */
-bool gw_island_loads(gw_world *w);
+bool gw_island_make_rigid(gw_world *w);
 
 /* True for a loaded unilateral constraint: its load acts all through the substep. */
-static inline bool gw_contact_holds(const gw_contact *c)
+static inline bool gw_contact_is_rigid(const gw_contact *c)
 {
-    return c->loaded && gw_contact_is_held(c);
+    return c->loaded && gw_contact_has_solved_force(c);
 }
 
 /* Cost of an evaluation of its gap, as counted in gw_world.row_work. */
@@ -595,32 +595,32 @@ static inline double gw_contact_slack(const gw_world *w, const gw_contact *c)
 
 /* Replaces the load of a contact that holds by a spring with the same force at the start of the
  * substep; and the reverse, from the present force of that spring. */
-void gw_contact_yield(gw_contact *c);
-void gw_contact_hold_again(gw_contact *c);
+void gw_contact_make_spring(gw_contact *c);
+void gw_contact_make_rigid(gw_contact *c);
 
 /* True if the trial violated a contact that holds by more than GW_CONTACT_HELD_DEPTH. */
-static inline bool gw_contact_has_yielded(const gw_contact *c)
+static inline bool gw_contact_is_violated(const gw_contact *c)
 {
-    return c->continuous && gw_contact_holds(c) &&
+    return c->continuous && gw_contact_is_rigid(c) &&
            c->now.gap < fmin(0, c->start.gap) - GW_CONTACT_HELD_DEPTH;
 }
 
-typedef enum gw_loads {
-    GW_LOADS_FOUND,  /* new loads: a trial with them is needed */
-    GW_LOADS_BETTER, /* the same, and after it another solution */
-    GW_LOADS_NONE,   /* no constant load holds */
-    GW_LOADS_HELD    /* the loads of the last trial were right */
-} gw_loads;
+typedef enum gw_rigid_forces_result {
+    GW_RIGID_FORCES_NEW,    /* new loads: a trial with them is needed */
+    GW_RIGID_FORCES_BETTER, /* the same, and after it another solution */
+    GW_LOADS_NONE,          /* no constant load holds */
+    GW_RIGID_FORCES_RIGHT   /* the loads of the last trial were right */
+} gw_rigid_forces_result;
 
-/* gw_begin_loads(): before the first trial of a substep. gw_end_loads(): after the last one, if no
- * loads were found that hold. */
-void gw_begin_loads(gw_world *w);
-bool gw_loads_are_bracketed(const gw_world *w); /* one of them, by the trials so far */
-void gw_end_loads(gw_world *w);
+/* gw_rigid_forces_begin(): before the first trial of a substep. gw_rigid_forces_end(): after the
+ * last one, if no loads were found that hold. */
+void gw_rigid_forces_begin(gw_world *w);
+bool gw_rigid_forces_are_bracketed(const gw_world *w); /* one of them, by the trials so far */
+void gw_rigid_forces_end(gw_world *w);
 
 /* After a trial of the active part for h seconds with the loads found so far (none before the
  * first): solves for the loads. */
-gw_loads gw_solve_loads(gw_world *w, double h);
+gw_rigid_forces_result gw_rigid_forces_solve(gw_world *w, double h);
 
 /* True if a trial shows that no constant load holds a gap within GW_CONTACT_HELD_DEPTH: its mean
  * and end rate are opposite, and as both grow with the load, one that brings either to zero
@@ -629,7 +629,7 @@ bool gw_no_load_holds(const gw_world *w, double h);
 
 /* True if the gap rates at the end of a trial with the loads are those that they were solved for.
  */
-bool gw_loads_arrive(const gw_world *w, double h);
+bool gw_rigid_forces_reach_rates(const gw_world *w, double h);
 
 /* ---- joint limits that no constant loads hold: locked_coordinates.c ----------------------------
  */

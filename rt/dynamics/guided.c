@@ -354,7 +354,7 @@ static bool is_audited(const gw_guided *body, const gw_forces *forces)
 {
     gw_locus_kind kind = body->def.set.translation.locus.kind;
     return (kind == GW_LOCUS_CURVE || kind == GW_LOCUS_SURFACE) && !body->base.moves &&
-           !(forces && forces->touch);
+           !(forces && forces->contact_wrenches);
 }
 
 double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
@@ -381,7 +381,7 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
     step->finite = finite_state(&pose, &twist);
     if (step->finite && is_audited(body, forces)) {
         gw_step_energies e = gw_guided_energies(body, &from, &pose, &twist, step);
-        double scale = step->edge ? gw_guided_pay_at_edge(dissipated, &e, step)
+        double scale = step->edge ? gw_guided_dissipate_at_edge(dissipated, &e, step)
                                   : gw_guided_energy_scale(&e, step);
         e.after *= step->edge ? 1 : scale * scale;
         for (int i = 0; i < body->def.set.dof; i++)
@@ -475,7 +475,7 @@ static void take_damped_step(gw_guided *body, const gw_forces *forces, double dt
     body->lag = fmax(0, dt / MOST_DECAY - 1 / body->decay);
     take_step(body, forces, dt, step);
     body->lag = 0;
-    if (!step->finite || body->base.moves || (forces && forces->touch))
+    if (!step->finite || body->base.moves || (forces && forces->contact_wrenches))
         return;
     gw_step_energies e = gw_guided_energies(&from, &from.pose, &body->pose, &body->twist, step);
     step->dissipated = e.before + e.work - e.after;

@@ -62,7 +62,7 @@ gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, 
  * discontinuous, this differs from the loss by the impulse; if energy is missing, the velocity is
  * scaled down by the factor returned.
  */
-double gw_guided_pay_at_edge(double dissipated, gw_step_energies *e, gw_step *step)
+double gw_guided_dissipate_at_edge(double dissipated, gw_step_energies *e, gw_step *step)
 {
     double there = e->before + e->work - dissipated, scale = 1;
     if (e->after > there) {

@@ -170,7 +170,7 @@ GW_STEP_INLINE gw_load undriven_load(const gw_guided *body, const body_state *s,
                                      const gw_forces *forces, double t)
 {
     gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
-    if (forces && forces->touch)
+    if (forces && forces->contact_wrenches)
         on = gw_rigid_body_contact_wrench(&s->rigid, &s->pose, &s->twist, forces, t);
     on.f = gw_mul_add(on.f, body->def.mass.mass, body->def.gravity);
     return (gw_load){on, 0, 0};
@@ -298,7 +298,7 @@ void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_ste
 {
     const gw_guided_def *def = &body->def;
     bool driven = (forces && forces->at) || def->damping_linear != 0 || def->damping_angular != 0;
-    bool touched = forces && forces->touch;
+    bool touched = forces && forces->contact_wrenches;
     gw_vec3 spin = gw_angular_part(body->z_dot);
     bool far = gw_norm2(spin) * h * h >= FAR * FAR || body->lag > 0;
     motion m;

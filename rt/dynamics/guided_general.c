@@ -294,7 +294,7 @@ static double kinetic_at(const gw_guided *body, const gw_pose *x, const gw_twist
 
 static bool all_work_is_known(const gw_guided *body, const gw_forces *forces)
 {
-    return !body->base.moves && !(forces && forces->touch);
+    return !body->base.moves && !(forces && forces->contact_wrenches);
 }
 
 /* The kinetic energy at the step's end by its energy balance. */

@@ -42,7 +42,7 @@ bool gw_system_takes_local_model(const gw_system_def *def);
 
 /* True where joint springs or dampers may be too stiff for the explicit step of a local model, or a
  * ground moves: the system then has to use its exact model. */
-bool gw_system_outruns_local_model(gw_system *system);
+bool gw_system_too_stiff_for_local_model(gw_system *system);
 
 /* The model of an exact system at its present state, for use during `horizon` seconds. */
 void gw_local_model_make(gw_system *system, double horizon, gw_local_model *out);
@@ -56,6 +56,6 @@ const gw_local_model *gw_system_local_model(const gw_system *system);
 
 /* The largest distance of a joint from q^ relative to its reach: up to 1 the model is valid. 0
  * without a model. */
-double gw_system_local_model_strain(gw_system *system);
+double gw_system_local_model_validity(gw_system *system);
 
 #endif

@@ -29,9 +29,9 @@ typedef struct gw_forces {
     const void *context;
     /* Contact wrenches on the model's bodies; NULL: none. Poses, twists (of the bodies' origins)
      * and the wrenches to be filled in (at the origins) are arrays over the bodies. */
-    void (*touch)(const void *touching, double t, const gw_pose *world_from_body,
-                  const gw_twist *twist, gw_wrench *on);
-    const void *touching;
+    void (*contact_wrenches)(const void *contact_context, double t, const gw_pose *world_from_body,
+                             const gw_twist *twist, gw_wrench *on);
+    const void *contact_context;
     const double *load; /* a generalised force, constant during the step, for a model that
                            takes_load(); NULL: none */
     const double *lock; /* dampers of coordinates (dof entries; N m s/rad, N s/m) which make the

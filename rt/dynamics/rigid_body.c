@@ -54,7 +54,7 @@ gw_wrench gw_rigid_body_contact_wrench(const gw_rigid_body *r, const gw_pose *po
                                        const gw_twist *twist, const gw_forces *forces, double t)
 {
     gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
-    forces->touch(forces->touching, t, pose, twist, &on);
+    forces->contact_wrenches(forces->contact_context, t, pose, twist, &on);
     on.t = gw_sub(on.t, gw_cross(r->com, on.f));
     return on;
 }

@@ -79,7 +79,7 @@ GW_STEP_INLINE gw_load gw_rigid_body_load(const gw_guided_def *def, const gw_rig
     gw_vec3 f = gw_mul_add(a.f, -def->damping_linear, v.v);
     gw_vec3 torque = gw_mul_add(a.t, -def->damping_angular, v.w);
     torque = gw_add(torque, gw_cross(gw_sub(r->held, r->com), f));
-    if (__builtin_expect(forces && forces->touch, 0)) {
+    if (__builtin_expect(forces && forces->contact_wrenches, 0)) {
         gw_wrench on = gw_rigid_body_contact_wrench(r, pose, twist, forces, t);
         f = gw_add(f, on.f);
         torque = gw_add(torque, on.t);
@@ -222,11 +222,11 @@ static inline gw_wrench gw_delayed_at(const void *context, double t, const gw_po
     return l->forces->at(l->forces->context, l->since + t, held, twist);
 }
 
-static inline void gw_delayed_touch(const void *context, double t, const gw_pose *pose,
-                                    const gw_twist *twist, gw_wrench *on)
+static inline void gw_delayed_contacts(const void *context, double t, const gw_pose *pose,
+                                       const gw_twist *twist, gw_wrench *on)
 {
     const gw_delayed_forces *l = context;
-    l->forces->touch(l->forces->touching, l->since + t, pose, twist, on);
+    l->forces->contact_wrenches(l->forces->contact_context, l->since + t, pose, twist, on);
 }
 
 /* The forces of a substep. `delayed` must outlive the result, and changes of its `since` take
@@ -236,8 +236,9 @@ static inline gw_forces gw_delay_forces(const gw_delayed_forces *delayed)
     const gw_forces *forces = delayed->forces;
     return (gw_forces){.at = forces && forces->at ? gw_delayed_at : NULL,
                        .context = delayed,
-                       .touch = forces && forces->touch ? gw_delayed_touch : NULL,
-                       .touching = delayed,
+                       .contact_wrenches =
+                           forces && forces->contact_wrenches ? gw_delayed_contacts : NULL,
+                       .contact_context = delayed,
                        .continues = forces && forces->continues};
 }
 
@@ -294,7 +295,7 @@ gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, 
                                     const gw_twist *twist, const gw_step *step);
 /* Closes the energy balance of a stop at an edge; returns the factor to scale the velocity by.
  * `dissipated`: by damping (J). */
-double gw_guided_pay_at_edge(double dissipated, gw_step_energies *e, gw_step *step);
+double gw_guided_dissipate_at_edge(double dissipated, gw_step_energies *e, gw_step *step);
 /* False where a step over a singular point of a shape created more energy than there was. */
 bool gw_guided_balances(const gw_step *step, const gw_step_energies *e);
 

@@ -379,7 +379,7 @@ static bool is_motor(const gw_motor *m)
  * one and, without closures, all limited coordinates at their lower and at their upper ends. */
 static void set_limit_springs(gw_system *s)
 {
-    gw_system_take_mobilities(s);
+    gw_system_update_mobilities(s);
     for (int posture = 0; posture < 2 && s->row_count == 0; posture++) {
         bool moved = false;
         for (int i = 0; i < s->body_count; i++) {
@@ -394,7 +394,7 @@ static void set_limit_springs(gw_system *s)
         if (!moved)
             break;
         gw_system_update(s);
-        gw_system_take_mobilities(s);
+        gw_system_update_mobilities(s);
         for (int i = 0; i < s->body_count; i++)
             s->bodies[i].joint = s->home[i];
     }
@@ -681,7 +681,7 @@ static bool view_carried(const gw_model *view, int index, gw_twist *twist)
     return model_carried(viewed_model(view), index, twist);
 }
 
-gw_model *gw_system_second_hold(gw_system *s, int index, const gw_pose *body_from_held)
+gw_model *gw_system_second_model(gw_system *s, int index, const gw_pose *body_from_held)
 {
     assert(index >= 0 && index < s->body_count);
     s->view_ops = (gw_model_ops){.dof = view_dof,
@@ -734,7 +734,7 @@ static void count_rows(gw_system *s, const gw_closure_def *closure)
 {
     int positions, velocities;
     gw_closure_row_counts(closure, &positions, &velocities);
-    positions += gw_kinks_twins(closure);
+    positions += gw_kinks_extra_rows(closure);
     s->position_rows += positions;
     s->row_count += positions + velocities;
 }
@@ -827,7 +827,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         if (!check_closure(def, i, error))
             return given_up(s);
         s->closures[i] = def->closures[i];
-        s->closures[i].twin_count = gw_kinks_twins(&def->closures[i]);
+        s->closures[i].twin_count = gw_kinks_extra_rows(&def->closures[i]);
         s->edge_count += gw_closure_has_edges(&s->closures[i]);
     }
     for (int i = 0; i < def->spring_count; i++) {

@@ -213,7 +213,7 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
  */
 
 /* True where a contact may be unilateral: not for two curves with a common tangent. */
-bool gw_closure_contact_may_part(const gw_closure_contact *contact);
+bool gw_closure_contact_may_be_unilateral(const gw_closure_contact *contact);
 
 /* True where a contact has such places; of others the gap has a closed form. */
 bool gw_closure_contact_has_places(const gw_closure_contact *contact);
@@ -299,10 +299,10 @@ gw_model *gw_system_model(gw_system *system);
 void gw_system_hold(gw_system *system, int body, const gw_pose *body_from_held);
 
 /* A model for a second hand: it shares the system's state, and its held frame is on another body.
- * It does not step. gw_system_second_force() sets the hand's wrench (world axes, at that frame),
+ * It does not step. gw_system_second_wrench() sets the hand's wrench (world axes, at that frame),
  * which acts until it is set again; its work counts in gw_step.pushed. */
-gw_model *gw_system_second_hold(gw_system *system, int body, const gw_pose *body_from_held);
-void gw_system_second_force(gw_system *system, const gw_wrench *wrench);
+gw_model *gw_system_second_model(gw_system *system, int body, const gw_pose *body_from_held);
+void gw_system_second_wrench(gw_system *system, const gw_wrench *wrench);
 
 /* Sets a wrench at the origin of `body` (world axes) that acts in addition to the hand's until it
  * is set again; its work counts in gw_step.pushed. */

@@ -265,7 +265,7 @@ void gw_system_push(gw_system *s, int index, const gw_wrench *wrench)
     note_pushes(s);
 }
 
-void gw_system_second_force(gw_system *s, const gw_wrench *wrench)
+void gw_system_second_wrench(gw_system *s, const gw_wrench *wrench)
 {
     s->second = *wrench;
     note_pushes(s);
@@ -282,12 +282,12 @@ void gw_system_evaluate_forces(gw_system *s, const gw_forces *forces, double t)
 {
     memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
     s->on_held = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
-    if (forces && forces->touch) {
+    if (forces && forces->contact_wrenches) {
         for (int i = 0; i < s->body_count; i++) {
             s->poses[i] = s->bodies[i].pose;
             s->twists[i] = s->bodies[i].twist;
         }
-        forces->touch(forces->touching, t, s->poses, s->twists, s->on);
+        forces->contact_wrenches(forces->contact_context, t, s->poses, s->twists, s->on);
     }
     for (int i = 0; i < s->body_count && s->is_pushed; i++)
         s->on[i] = gw_wrench_add(s->on[i], s->pushed[i]);
@@ -322,7 +322,7 @@ void gw_system_outer_power(const gw_system *s, const gw_forces *forces, gw_syste
     for (int i = 0; i < s->body_count && s->load; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             power->contact += s->load[s->bodies[i].first + j] * s->bodies[i].joint.u[j];
-    if (!s->is_pushed && (!forces || !forces->touch))
+    if (!s->is_pushed && (!forces || !forces->contact_wrenches))
         return;
     for (int i = 0; i < s->body_count; i++)
         all += power_on(&s->bodies[i], &s->on[i]);
@@ -881,7 +881,7 @@ static double largest_eigenvalue(gw_system *s, double h)
     return found;
 }
 
-void gw_system_take_mobilities(gw_system *s)
+void gw_system_update_mobilities(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof && !s->bodies[i].is_free; j++)

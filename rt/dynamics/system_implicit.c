@@ -37,7 +37,7 @@ static void euler_step(gw_system *s, const gw_forces *forces, double t, double h
     double *by = s->run_by + run * s->dof, *u = s->run_velocity + run * s->dof;
     gw_system_work power = {0};
     memcpy(s->by, by, (size_t)s->dof * sizeof *by);
-    gw_system_go_to(s, u);
+    gw_system_set_displacement(s, u);
     if (s->moving)
         gw_grounds_go_to(s, t);
     gw_tree_update_positions(s);
@@ -98,7 +98,7 @@ void gw_system_integrate_implicitly(gw_system *s, const gw_forces *forces, doubl
         gw_system_add_work(sum, weight, &works[run]);
     }
     s->integrator.implicit_on_held = s->on_held;
-    gw_system_go_to(s, s->scratch);
+    gw_system_set_displacement(s, s->scratch);
     if (s->moving)
         gw_grounds_go_to(s, t + h);
 }

@@ -88,7 +88,7 @@ static void find_part(const gw_nurbs_direction *d, double x, double part[2])
         }
 }
 
-int gw_kinks_twins(const gw_closure_def *c)
+int gw_kinks_extra_rows(const gw_closure_def *c)
 {
     const gw_row *row = gw_closure_free_form_row(c);
     if (!row || row->nurbs->dimension == 1 || c->row_count > GW_MAX_ROWS - 2)
@@ -104,7 +104,7 @@ static bool is_kinked(const gw_closure_def *c)
     if (!row || !has_ends(row->nurbs))
         return false;
     bool turns = row->nurbs->direction[0].kink_count + row->nurbs->direction[1].kink_count > 0;
-    return row->nurbs->dimension == 1 || !turns || gw_kinks_twins(c) > 0;
+    return row->nurbs->dimension == 1 || !turns || gw_kinks_extra_rows(c) > 0;
 }
 
 int gw_kinks_count(const gw_closure_def *closures, int count)
@@ -403,7 +403,7 @@ static void give_up(gw_system *s, gw_kink_search *x)
     *x = (gw_kink_search){.met = INFINITY};
 }
 
-bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
+bool gw_kinks_detect(gw_system *s, double wide, double dt, gw_kink_search *x)
 {
     double sixteenth = dt / 16;
     if (!x->active) {
@@ -411,7 +411,7 @@ bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
             return false;
         const gw_kinked_closure *k = &s->kinks[x->kink];
         double rate = parameter_rate(s, k, x->direction);
-        /* gw_kinks_place() adds the nodes at home */
+        /* gw_kinks_locate() adds the nodes at home */
         x->met = wide;
         x->value[0] = past(x, row_of(s, k)->start[x->direction]);
         x->value[1] = (x->up ? rate : -rate) * sixteenth;
@@ -422,7 +422,7 @@ bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
     double out = past(x, row_of(s, k)->start[x->direction]);
     if (wide < x->met) { /* the substep now ends before the estimate */
         *x = (gw_kink_search){.met = INFINITY};
-        return gw_kinks_look(s, wide, dt, x);
+        return gw_kinks_detect(s, wide, dt, x);
     }
     if (fabs(out) <= AT_KINK * period || x->trials >= TRIALS || x->count == GW_KINK_NODES) {
         gw_kink_search other = {0};
@@ -433,7 +433,7 @@ bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
         if (!find_left(s, &other) || (other.kink == x->kink && other.direction == x->direction))
             return false;
         *x = (gw_kink_search){.met = INFINITY};
-        return gw_kinks_look(s, wide, dt, x);
+        return gw_kinks_detect(s, wide, dt, x);
     }
     double end = x->at[2];
     add_node(x, wide, out);
@@ -445,7 +445,7 @@ bool gw_kinks_look(gw_system *s, double wide, double dt, gw_kink_search *x)
     return true;
 }
 
-bool gw_kinks_place(gw_system *s, double dt, gw_kink_search *x)
+bool gw_kinks_locate(gw_system *s, double dt, gw_kink_search *x)
 {
     if (!x->active || x->count > 0)
         return x->active && x->met < LEAST_WAY;

@@ -50,7 +50,7 @@ typedef struct gw_kink_search {
 } gw_kink_search;
 
 /* Number of additional rows that a closure needs for its kinks. */
-int gw_kinks_twins(const gw_closure_def *closure);
+int gw_kinks_extra_rows(const gw_closure_def *closure);
 
 /* Number of kinked closures among `count`; then allocation, which returns false if memory is
  * short. */
@@ -73,8 +73,8 @@ void gw_kinks_begin_substep(gw_system *system, const gw_forces *forces, double t
  * point's parameter; true: the substep is to be repeated, of search->met sixteenths. Place: called
  * next, with the bodies back at the substep's start; estimates search->met, the time at which the
  * part ends; true: it ends at the start already. */
-bool gw_kinks_look(gw_system *system, double wide, double dt, gw_kink_search *search);
-bool gw_kinks_place(gw_system *system, double dt, gw_kink_search *search);
+bool gw_kinks_detect(gw_system *system, double wide, double dt, gw_kink_search *search);
+bool gw_kinks_locate(gw_system *system, double dt, gw_kink_search *search);
 
 /* Takes the point over the kink found, t s into a step of dt, or holds it there; adds the energy
  * dissipated to `work`. Returns the error of the energy balance (J). */

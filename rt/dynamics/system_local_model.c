@@ -134,7 +134,7 @@ void gw_local_model_make(gw_system *s, double horizon, gw_local_model *out)
 
 /* ---- dynamics by the model ------------------------------------------------------------------ */
 
-bool gw_system_outruns_local_model(gw_system *s)
+bool gw_system_too_stiff_for_local_model(gw_system *s)
 {
     gw_system_update_all(s);
     return s->moving || s->is_offset || gw_system_may_be_stiff(s);
@@ -159,7 +159,7 @@ const gw_local_model *gw_system_local_model(const gw_system *s)
     return s->local;
 }
 
-double gw_system_local_model_strain(gw_system *s)
+double gw_system_local_model_validity(gw_system *s)
 {
     assert(s);
     double strain = 0;

@@ -327,7 +327,7 @@ struct gw_system {
     gw_twist *twists;
     gw_wrench *on, *by_springs, *joint_wrench, on_held; /* at the bodies' origins */
     gw_wrench *pushed;                                  /* gw_system_push() */
-    gw_wrench second;                                   /* gw_system_second_force() */
+    gw_wrench second;                                   /* gw_system_second_wrench() */
     gw_wrench *closure_wrench; /* per closure: on its body a, at the origin of a */
     bool is_pushed;            /* any of these is not zero */
     double *generalised;       /* forces at the coordinates, in addition to `on` */
@@ -377,7 +377,8 @@ static inline const gw_system_body *gw_body_of(const gw_system *s, int body)
 }
 
 /* The carrier of a body: its parent, or a ground that moves or was moved; else NULL. */
-static inline const gw_system_body *gw_carrier_of(const gw_system *s, const gw_system_body *k)
+static inline const gw_system_body *gw_parent_or_ground_of(const gw_system *s,
+                                                           const gw_system_body *k)
 {
     int parent = k->def.parent;
     if (parent >= 0)
@@ -591,7 +592,7 @@ static inline void gw_planar_add_shifted(const double f[3], double r_x, double r
 }
 
 /* A body's acceleration at u-dot = 0, and the part due to u-dot. */
-static inline gw_twist gw_coasting_of(const gw_system_body *k)
+static inline gw_twist gw_bias_acceleration_of(const gw_system_body *k)
 {
     const gw_planar_body *b = &k->flat;
     if (b->plane)
@@ -812,7 +813,7 @@ double gw_system_mobility_at(gw_system *system, int body, int coordinate);
 
 /* The same for all joints with joint forces; keeps the largest value so far in `mobility`, for
  * gw_system_is_stiff(). */
-void gw_system_take_mobilities(gw_system *system);
+void gw_system_update_mobilities(gw_system *system);
 
 /* Tunes the springs of limits that the coming step may reach to the present configuration. */
 void gw_system_meet_limits(gw_system *system, double dt);

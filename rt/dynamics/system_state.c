@@ -16,7 +16,7 @@
 static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_twist *twist)
 {
     gw_system_body *k = &s->bodies[index];
-    const gw_system_body *p = gw_carrier_of(s, k);
+    const gw_system_body *p = gw_parent_or_ground_of(s, k);
     gw_pose on_body = gw_pose_mul(pose, &k->def.body_from_m);
     gw_pose on_parent = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
     const gw_pose *m = k->def.reversed ? &on_parent : &on_body,
@@ -52,7 +52,7 @@ static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_t
 static void take_offset(gw_system *s, int index, const gw_pose *pose)
 {
     gw_system_body *k = &s->bodies[index];
-    const gw_system_body *p = gw_carrier_of(s, k);
+    const gw_system_body *p = gw_parent_or_ground_of(s, k);
     gw_joint_offset *o = &s->offsets[index];
     gw_vec3 v[6], w[6];
     gw_pose on_body = gw_pose_mul(pose, &k->def.body_from_m);

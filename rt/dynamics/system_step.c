@@ -39,7 +39,7 @@ static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
 }
 
 /* Sets every joint to its state at home displaced by s->by, with velocities u. */
-void gw_system_go_to(gw_system *s, const double *u)
+void gw_system_set_displacement(gw_system *s, const double *u)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
@@ -143,7 +143,7 @@ static void add_stages(gw_system *s, const gw_tableau *rk, int i, double h)
 static void set_stage_state(gw_system *s, const gw_tableau *rk, int i, double h)
 {
     add_stages(s, rk, i, h);
-    gw_system_go_to(s, s->scratch);
+    gw_system_set_displacement(s, s->scratch);
 }
 
 /* True if all bodies are planar and only joint forces and the hand act on them. */
@@ -308,7 +308,7 @@ static double passing_fraction(double a, double u_a, double b, double u_b, doubl
 /* True if the step is stiff by the mobilities of the present configuration. */
 static bool turns_stiff(gw_system *s, double dt)
 {
-    gw_system_take_mobilities(s);
+    gw_system_update_mobilities(s);
     return gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
 }
 
@@ -413,7 +413,7 @@ static double least_motion_after(gw_system *s, double t, int rows)
 {
     for (int i = 0; i < s->dof; i++)
         s->by[i] = t * s->home_velocity[i];
-    gw_system_go_to(s, s->home_velocity);
+    gw_system_set_displacement(s, s->home_velocity);
     gw_system_update(s);
     gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
     return s->active_rows < rows ? 0 : gw_closures_least_motion(s);
@@ -582,7 +582,7 @@ static bool coast_over(gw_system *s, const gw_forces *forces, double t, double h
             s->by[at] = h * (u + h / 2 * a);
             s->scratch[at] = u + h * a;
         }
-    gw_system_go_to(s, s->scratch);
+    gw_system_set_displacement(s, s->scratch);
     bool closed = finish_substep(s, INFINITY);
     gw_system_evaluate_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
@@ -753,10 +753,10 @@ static void cross_kink(gw_system *s, substep *b, double t, double dt, gw_system_
 static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum)
 {
     gw_system_work own = {0};
-    if (!gw_kinks_look(s, b->wide, dt, &b->kink))
+    if (!gw_kinks_detect(s, b->wide, dt, &b->kink))
         return false;
     go_home(s, b, dt);
-    if (gw_kinks_place(s, dt, &b->kink))
+    if (gw_kinks_locate(s, dt, &b->kink))
         cross_kink(s, b, dt * b->begin / WHOLE, dt, &own);
     gw_system_add_work(sum, 1, &own);
     return true;
@@ -834,7 +834,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     assert(isfinite(dt));
     s->load = forces ? forces->load : NULL;
     s->lock = forces ? forces->lock : NULL;
-    s->touched = forces && (forces->touch || forces->load);
+    s->touched = forces && (forces->contact_wrenches || forces->load);
     s->continues = forces && forces->continues;
     gw_contacts_begin(s);
     gw_kinks_begin_step(s);

@@ -37,7 +37,7 @@ static inline void gw_system_add_scaled(int n, double weight, const double *x, d
 
 /* Sets every joint to its state at home displaced by s->by, with velocities u; and computes the
  * rates of `by` there. */
-void gw_system_go_to(gw_system *system, const double *u);
+void gw_system_set_displacement(gw_system *system, const double *u);
 void gw_system_rates(const gw_system *system, const double *by, const double *u, double *rates);
 
 /* Levels of accuracy: number of substeps, and of extrapolation runs in each. For bodies that rotate

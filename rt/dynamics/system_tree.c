@@ -181,7 +181,7 @@ static gw_system_body moving_frame(const gw_joint_offset *o, const gw_system_bod
     gw_system_body f = {.pose = o->frame, .twist = {o->v, o->w}};
     if (!p)
         return f;
-    gw_twist c = gw_coasting_of(p);
+    gw_twist c = gw_bias_acceleration_of(p);
     gw_vec3 w = p->twist.w, d = gw_sub(o->frame.p, p->pose.p), carried = gw_cross(w, d);
     f.twist.v = gw_add(o->v, gw_add(p->twist.v, carried));
     f.twist.w = gw_add(o->w, w);
@@ -199,7 +199,7 @@ update_hinge_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
     k->twist = (gw_twist){c_v, rel_w};
     if (p) {
         gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, r);
-        gw_twist coasting = gw_coasting_of(p);
+        gw_twist coasting = gw_bias_acceleration_of(p);
         k->twist.v = gw_add(p->twist.v, carried);
         k->twist.w = gw_add(rel_w, w_p);
         c_v = gw_add(gw_cross(w_p, carried), gw_add(coasting.v, gw_cross(coasting.w, r)));
@@ -238,7 +238,7 @@ update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
     k->twist = (gw_twist){rel_v, rel_w};
     if (p) {
         gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, r);
-        gw_twist coasting = gw_coasting_of(p);
+        gw_twist coasting = gw_bias_acceleration_of(p);
         k->twist.v = gw_add(rel_v, gw_add(p->twist.v, carried));
         k->twist.w = gw_add(rel_w, w_p);
         c_v = gw_add(c_v, gw_cross(w_p, gw_mul_add(carried, 2, rel_v)));
@@ -252,7 +252,7 @@ update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
 static void update_apart(const gw_system *s, gw_system_body *k)
 {
     const gw_joint_offset *o = &s->offsets[k - s->bodies];
-    gw_system_body frame = moving_frame(o, gw_carrier_of(s, k));
+    gw_system_body frame = moving_frame(o, gw_parent_or_ground_of(s, k));
     update_velocity(k, &frame, gw_sub(k->pose.p, o->frame.p));
 }
 
@@ -287,9 +287,9 @@ GW_TARGET_CLONES
 static __attribute__((noinline)) void place_in_space(gw_system *s, gw_system_body *k)
 {
     if (k->is_hinge && !s->is_offset)
-        update_hinge_position(k, gw_carrier_of(s, k), s->in_stage);
+        update_hinge_position(k, gw_parent_or_ground_of(s, k), s->in_stage);
     else
-        update_position(s, k, gw_carrier_of(s, k));
+        update_position(s, k, gw_parent_or_ground_of(s, k));
 }
 
 GW_TARGET_CLONES
@@ -298,9 +298,9 @@ static __attribute__((noinline)) void move_in_space(const gw_system *s, gw_syste
     if (s->is_offset)
         update_apart(s, k);
     else if (k->is_hinge)
-        update_hinge_velocity(k, gw_carrier_of(s, k), k->r);
+        update_hinge_velocity(k, gw_parent_or_ground_of(s, k), k->r);
     else
-        update_velocity(k, gw_carrier_of(s, k), k->r);
+        update_velocity(k, gw_parent_or_ground_of(s, k), k->r);
 }
 
 static void move_to_position(gw_system *s, int index)

@@ -472,7 +472,7 @@ static bool is_reachable(gw_vec3 x)
     return fmax(fabs(x.x), fmax(fabs(x.y), fabs(x.z))) <= GW_MAX_COORDINATE && gw_finite3(x);
 }
 
-bool gw_nurbs_comes_within(const gw_nurbs *s, gw_vec3 to, double distance, int *cells)
+bool gw_nurbs_is_within(const gw_nurbs *s, gw_vec3 to, double distance, int *cells)
 {
     assert(s && s->tree && *cells > 0);
     search q;

@@ -55,7 +55,7 @@ void gw_nurbs_nearest_within(const gw_nurbs *nurbs, gw_vec3 to, int cells,
 /* True if the search of at most *cells cells finds a point of the shape closer than `distance` (m)
  * by more than 1e-9 of the shape's size; farther cells are not searched. *cells becomes the number
  * searched. */
-bool gw_nurbs_comes_within(const gw_nurbs *nurbs, gw_vec3 to, double distance, int *cells);
+bool gw_nurbs_is_within(const gw_nurbs *nurbs, gw_vec3 to, double distance, int *cells);
 
 /* Result of the global search for the closest points of two shapes. */
 typedef struct gw_nurbs_pair {

@@ -423,7 +423,7 @@ bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *x)
         gw_quat q = gw_row_owned_by_body(row->kind) ? gw_quat_mul(x->q, row->q) : row->q;
         double closer = fabs(row->value) - OVER * row->nurbs->size;
         int cells = GW_NURBS_TICK_CELLS;
-        bool within = gw_nurbs_comes_within(row->nurbs, gw_unrotate(q, a.g), closer, &cells);
+        bool within = gw_nurbs_is_within(row->nurbs, gw_unrotate(q, a.g), closer, &cells);
         count_work(row, false, cells);
         if (within || gw_row_overhang(row, x, gradient) > 0)
             return false;

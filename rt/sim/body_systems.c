@@ -236,7 +236,7 @@ bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *d
             continue;
         gw_system *system = m->systems[index].system;
         if (held[index])
-            m->second[t] = gw_system_second_hold(system, def->bodies[t], &def->scene->tools[t].at);
+            m->second[t] = gw_system_second_model(system, def->bodies[t], &def->scene->tools[t].at);
         else
             gw_system_hold(system, def->bodies[t], &def->scene->tools[t].at);
         if (!held[index]) {
@@ -312,7 +312,7 @@ void gw_body_systems_exchange_locals(gw_scene_dynamics *m, gw_detection_turn tur
         gw_local_models_tick(m->locals, i);
         if (turn.asks)
             gw_local_models_publish(m->locals, i, d->system, &d->resisted);
-        d->strain = gw_local_models_strain(m->locals, i, d->system);
+        d->strain = gw_local_models_validity(m->locals, i, d->system);
         m->strained = fmax(m->strained, d->strain);
     }
 }
@@ -334,7 +334,7 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         gw_system_reset(d->system);
-        gw_system_second_force(d->system, &none);
+        gw_system_second_wrench(d->system, &none);
         d->grounds_move = d->joined = false;
         d->joining = (gw_transition){0};
         for (int k = 0; k < d->ground_count; k++)
@@ -436,7 +436,7 @@ static void push_second(gw_scene_dynamics *m, int tool)
     gw_model_held(m->second[tool], &held, &twist);
     if (second->hand.at && !second->still)
         w = second->hand.at(second->hand.context, 0, &held, &twist);
-    gw_system_second_force(d->system, &w);
+    gw_system_second_wrench(d->system, &w);
     first->still = first->still || second->still;
 }
 
@@ -688,7 +688,7 @@ void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)
                                 .constraint = gw_system_joint_wrench(d->system, k),
                                 .operator= d->hands[k].acting,
                                 .dragging = d->hands[k].drag.active,
-                                .travelling = gw_dynamic_system_travels(d)};
+                                .travelling = gw_dynamic_system_in_transition(d)};
             gw_model_body(model, k, &b->pose, &b->twist);
         }
     }

@@ -80,16 +80,16 @@ static void begin_at_layout(gw_dynamic_system *d)
     gw_system_move_grounds(d->system, d->poses, d->twists);
 }
 
-bool gw_dynamic_system_travels(const gw_dynamic_system *d)
+bool gw_dynamic_system_in_transition(const gw_dynamic_system *d)
 {
     return d->joining.active || d->joined;
 }
 
-bool gw_scene_dynamics_travels(const gw_scene_dynamics *m, int tool)
+bool gw_scene_dynamics_in_transition(const gw_scene_dynamics *m, int tool)
 {
     assert(tool >= 0 && tool < m->tool_count);
     int system = m->tool_world_system[tool] - m->first_system;
-    return system >= 0 && gw_dynamic_system_travels(&m->systems[system]);
+    return system >= 0 && gw_dynamic_system_in_transition(&m->systems[system]);
 }
 
 /* Reduces the offsets of an edit by a transition; if its end cannot be reached, or the last step

@@ -439,7 +439,7 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     }
     update_clutch(tool);
     take_wrench(tool, tick->moving);
-    tool->second_hold = gw_scene_dynamics_is_second(dynamics, index);
+    tool->second_hold = gw_scene_dynamics_is_second_tool(dynamics, index);
     if (tool->def->renders)
         control_pre_step(tool, tick, dynamics, index);
     else
@@ -481,7 +481,7 @@ static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
     gw_model_held(model_of(tool), &held, &twist);
     gw_twist displacement = gw_pose_sub(&held, &d->pose);
     double applied = work_along(&tool->wrench_on_model, &displacement), done = step->work;
-    if (tool->second_hold) { /* its wrench acts by gw_system_second_force(), and its work counts
+    if (tool->second_hold) { /* its wrench acts by gw_system_second_wrench(), and its work counts
                                 there */
         gw_wrench pushed = gw_desired_wrench(d, &tool->wrench_on_model, &d->pose, &twist);
         done = work_along(&pushed, &displacement);

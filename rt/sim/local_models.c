@@ -152,7 +152,7 @@ double gw_local_models_start(gw_local_models *locals, int index, gw_system *syst
     double brought = gw_system_set_local_model(system, NULL);
     make_local_model(system, c->count, locals->horizon, def, &c->taken);
     c->since = c->taken.number = c->number + 1;
-    if (!gw_system_outruns_local_model(system))
+    if (!gw_system_too_stiff_for_local_model(system))
         brought += gw_system_set_local_model(system, &c->taken.local);
     return brought;
 }
@@ -181,7 +181,7 @@ double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *syst
 {
     assert(locals && index >= 0 && system);
     approximated_system *c = &locals->systems[index];
-    bool outruns = gw_system_outruns_local_model(system),
+    bool outruns = gw_system_too_stiff_for_local_model(system),
          fresh = takes && gw_mailbox_fresh(&c->models);
     if (fresh) {
         const made_model *newest = gw_mailbox_take(&c->models);
@@ -194,11 +194,11 @@ double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *syst
     return fresh ? gw_system_set_local_model(system, &c->taken.local) : 0;
 }
 
-double gw_local_models_strain(const gw_local_models *locals, int index, gw_system *system)
+double gw_local_models_validity(const gw_local_models *locals, int index, gw_system *system)
 {
     const approximated_system *c = &locals->systems[index];
     double age = (double)(c->number - c->taken.number) / (double)locals->horizon_ticks;
-    return fmax(gw_system_local_model_strain(system), age);
+    return fmax(gw_system_local_model_validity(system), age);
 }
 
 const gw_resisted_directions *gw_local_models_resisted(const gw_local_models *locals, int index)

@@ -55,7 +55,7 @@ double gw_local_models_adopt(gw_local_models *locals, int index, gw_system *syst
 
 /* The larger of the distance from the model's position and its age, each relative to its limit: up
  * to 1 the model is valid. */
-double gw_local_models_strain(const gw_local_models *locals, int index, gw_system *system);
+double gw_local_models_validity(const gw_local_models *locals, int index, gw_system *system);
 
 /* U^ of the local model in use; NULL: exact model. */
 const gw_resisted_directions *gw_local_models_resisted(const gw_local_models *locals, int index);

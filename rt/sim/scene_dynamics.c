@@ -34,7 +34,7 @@ static void take_start_contacts(gw_scene_dynamics *m)
     gw_scene_unilaterals_reset(m->unilaterals, m->world);
     gw_world_reset(m->world);
     gw_scene_unilaterals_update(m);
-    if (!m->touching)
+    if (!m->pair_filter)
         return;
     const gw_contact_candidate *near = gw_detection_start_candidates(m->detection, &count);
     gw_world_set_candidates(m->world, near, count);
@@ -128,7 +128,7 @@ gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)
                : NULL;
 }
 
-bool gw_scene_dynamics_is_second(const gw_scene_dynamics *m, int index)
+bool gw_scene_dynamics_is_second_tool(const gw_scene_dynamics *m, int index)
 {
     assert(index >= 0 && index < m->tool_count);
     return m->second[index] != NULL;
@@ -227,14 +227,14 @@ bool gw_scene_dynamics_exchange(gw_scene_dynamics *m)
     gw_detection_turn turn = gw_detection_begin_tick(m->detection);
     if (m->locals)
         gw_body_systems_exchange_locals(m, turn);
-    if (turn.takes && m->touching) {
+    if (turn.takes && m->pair_filter) {
         const gw_contact_candidate *near = gw_detection_candidates(m->detection, &count);
         if (near) {
             gw_world_set_candidates(m->world, near, count);
             m->contact.near = count;
         }
     }
-    if (turn.asks && m->touching)
+    if (turn.asks && m->pair_filter)
         publish_bodies(m);
     else if (turn.asks)
         gw_detection_publish(m->detection, NULL, 0);

@@ -53,7 +53,7 @@ void gw_scene_dynamics_motor(gw_scene_dynamics *dynamics, int mechanism, int joi
 gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *dynamics, int index);
 
 /* True if tool `index` is the second tool at a system: its wrench is constant in a step. */
-bool gw_scene_dynamics_is_second(const gw_scene_dynamics *dynamics, int index);
+bool gw_scene_dynamics_is_second_tool(const gw_scene_dynamics *dynamics, int index);
 
 /* Passes the poses of free objects and of bodies of systems to kinematics, for their followers. */
 void gw_scene_dynamics_show_bodies(const gw_scene_dynamics *dynamics, gw_kinematics *kinematics);
@@ -75,7 +75,7 @@ void gw_scene_dynamics_end_drags(gw_scene_dynamics *dynamics, int tool);
 int gw_scene_dynamics_move_sets(gw_scene_dynamics *dynamics, gw_kinematics *kinematics, double dt);
 
 /* True if a tool holds a body of a system that is in a transition to the constraints of an edit. */
-bool gw_scene_dynamics_travels(const gw_scene_dynamics *dynamics, int tool);
+bool gw_scene_dynamics_in_transition(const gw_scene_dynamics *dynamics, int tool);
 
 /* Iterates over the objects that ended a transition in this tick, starting with *at = 0; -1: no
  * more. For a system: its held body, or the first (links after objects). */

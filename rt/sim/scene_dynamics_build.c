@@ -51,12 +51,12 @@ static bool fill_dynamics(gw_scene_dynamics *m, const gw_scene_dynamics_def *def
 }
 
 /* Context of the detector's filter and surface table; lives as long as the detector. */
-typedef struct touching {
+typedef struct pair_filter {
     int body_count, surface_count;
     gw_contact_material *surface; /* the scene's materials, then the default one */
     unsigned char *pairs;         /* bit a * body_count + b: never touch */
     unsigned char *stands;        /* per body: neither a model nor kinematics moves it */
-} touching;
+} pair_filter;
 
 static double in_series_stiffness(double a, double b)
 {
@@ -65,7 +65,7 @@ static double in_series_stiffness(double a, double b)
 
 static gw_contact_material surface_between(const void *context, int a, int b)
 {
-    const touching *t = context;
+    const pair_filter *t = context;
     const gw_contact_material *x = &t->surface[a], *y = &t->surface[b];
     return (gw_contact_material){.restitution = fmin(x->restitution, y->restitution),
                                  .friction = sqrt(x->friction * y->friction),
@@ -75,7 +75,7 @@ static gw_contact_material surface_between(const void *context, int a, int b)
 
 /* ---- which pairs may touch ------------------------------------------------------------------ */
 
-static void exclude_pair(touching *t, int a, int b)
+static void exclude_pair(pair_filter *t, int a, int b)
 {
     size_t n = (size_t)t->body_count, ab = (size_t)a * n + (size_t)b,
            ba = (size_t)b * n + (size_t)a;
@@ -85,14 +85,14 @@ static void exclude_pair(touching *t, int a, int b)
 
 static bool is_pair_ignored(const void *context, int a, int b)
 {
-    const touching *t = context;
+    const pair_filter *t = context;
     size_t ab = (size_t)a * (size_t)t->body_count + (size_t)b;
     return (t->stands[a] && t->stands[b]) || ((unsigned)t->pairs[ab / 8] >> ab % 8 & 1u);
 }
 
 static bool is_standing(const void *context, int body)
 {
-    const touching *t = context;
+    const pair_filter *t = context;
     return t->stands[body];
 }
 
@@ -105,7 +105,7 @@ static int body_named(const gw_scene_dynamics *m, const gw_scene *scene, const c
 }
 
 /* Excludes neighbouring links, which overlap at their joint. */
-static void exclude_neighbours(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void exclude_neighbours(const gw_scene_dynamics *m, const gw_scene *scene, pair_filter *t)
 {
     for (int i = 0; i < scene->mechanism_count; i++)
         for (int k = 0; k < scene->mechanisms[i].link_count; k++)
@@ -120,7 +120,7 @@ static bool stands_fixed(const gw_scene *scene, int body)
 }
 
 /* Excludes a follower and its carrier: contacts cannot move a follower. */
-static void exclude_followers(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void exclude_followers(const gw_scene_dynamics *m, const gw_scene *scene, pair_filter *t)
 {
     for (int i = 0; i < scene->constraint_count; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
@@ -142,7 +142,7 @@ static void exclude_followers(const gw_scene_dynamics *m, const gw_scene *scene,
 }
 
 /* Excludes the two bodies of a joint, which overlap there, unless the joint enables collisions. */
-static void exclude_joined(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void exclude_joined(const gw_scene_dynamics *m, const gw_scene *scene, pair_filter *t)
 {
     for (int i = 0; i < scene->joint_count; i++) {
         const gw_scene_joint *j = &scene->joints[i];
@@ -152,7 +152,7 @@ static void exclude_joined(const gw_scene_dynamics *m, const gw_scene *scene, to
     }
 }
 
-static void exclude_listed(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void exclude_listed(const gw_scene_dynamics *m, const gw_scene *scene, pair_filter *t)
 {
     for (int i = 0; i < scene->contact.ignore_count; i++) {
         int a = body_named(m, scene, scene->contact.ignore[i].a);
@@ -162,7 +162,7 @@ static void exclude_listed(const gw_scene_dynamics *m, const gw_scene *scene, to
     }
 }
 
-static void mark_standing(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+static void mark_standing(const gw_scene_dynamics *m, const gw_scene *scene, pair_filter *t)
 {
     for (int i = 0; i < scene->object_count; i++)
         t->stands[i] = true;
@@ -206,7 +206,7 @@ static int collect_colliders(const gw_scene_dynamics *m, const gw_scene *scene, 
     return count;
 }
 
-static void touching_destroy(touching *t)
+static void pair_filter_destroy(pair_filter *t)
 {
     if (!t)
         return;
@@ -216,10 +216,10 @@ static void touching_destroy(touching *t)
     free(t);
 }
 
-static touching *touching_create(const gw_scene_dynamics *m, const gw_scene *scene)
+static pair_filter *pair_filter_create(const gw_scene_dynamics *m, const gw_scene *scene)
 {
     size_t n = (size_t)m->body_count;
-    touching *t = calloc(1, sizeof *t);
+    pair_filter *t = calloc(1, sizeof *t);
     if (!t)
         return NULL;
     t->body_count = m->body_count;
@@ -228,7 +228,7 @@ static touching *touching_create(const gw_scene_dynamics *m, const gw_scene *sce
     t->pairs = calloc(n * n / 8 + 1, 1);
     t->stands = calloc(n + 1, 1);
     if (!t->surface || !t->pairs || !t->stands) {
-        touching_destroy(t);
+        pair_filter_destroy(t);
         return NULL;
     }
     for (int i = 0; i < scene->material_count; i++)
@@ -367,7 +367,7 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
                      .ignore = is_pair_ignored,
                      .is_static = is_standing,
                      .surface = surface_between,
-                     .context = m->touching},
+                     .context = m->pair_filter},
         .poses = poses,
         .twists = twists,
         .moving = m->moved_most + m->body_count - m->object_count + m->held_count + m->free_count +
@@ -405,7 +405,7 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     size_t bodies_count = (size_t)m->world_body_count + 1;
     int most = m->object_count < GW_MAX_FOLLOWERS ? m->object_count : GW_MAX_FOLLOWERS;
     m->moved_most = most;
-    m->touching = solid ? touching_create(m, def->scene) : NULL;
+    m->pair_filter = solid ? pair_filter_create(m, def->scene) : NULL;
     m->moved = calloc((size_t)most + 1, sizeof *m->moved);
     m->moved_at = calloc(bodies_count, sizeof *m->moved_at);
     m->published = calloc((size_t)most + bodies_count, sizeof *m->published);
@@ -416,8 +416,8 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     gw_twist *twists = calloc(bodies_count, sizeof *twists);
     gw_collider *colliders =
         calloc((size_t)collect_colliders(m, def->scene, NULL) + 1, sizeof *colliders);
-    bool made = (m->touching || !solid) && m->moved && m->moved_at && m->published && m->placed &&
-                m->names && bodies && poses && twists && colliders;
+    bool made = (m->pair_filter || !solid) && m->moved && m->moved_at && m->published &&
+                m->placed && m->names && bodies && poses && twists && colliders;
     if (!made)
         gw_fail(error, GW_FAILED, "", "no memory for contacts");
     else {
@@ -444,7 +444,7 @@ static void drop_contacts(gw_scene_dynamics *m)
     gw_joint_limits_destroy(&m->limits);
     gw_edge_rows_destroy(&m->edges);
     gw_detection_destroy(m->detection);
-    touching_destroy(m->touching);
+    pair_filter_destroy(m->pair_filter);
     free(m->published);
     free(m->moved);
     free(m->moved_at);

@@ -192,8 +192,8 @@ struct gw_scene_dynamics {
     gw_world *world;                   /* NULL: nothing touches */
     gw_detection *detection;
     gw_local_models *locals; /* NULL: all models are exact */
-    struct touching
-        *touching;   /* the pairs that may touch, with their contact properties, for the detector */
+    struct pair_filter *
+        pair_filter; /* the pairs that may touch, with their contact properties, for the detector */
     uint64_t *names; /* per body: hash of its id, to identify it after an edit */
     gw_pose *placed; /* per body: the last pose of an object without a model */
     gw_detection_body *moved; /* bodies without a model placed since the last publication */
@@ -290,7 +290,7 @@ void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dyna
                                 const gw_transition_limits *limits);
 
 /* True if the system is in a transition to the constraints of an edit, including its last tick. */
-bool gw_dynamic_system_travels(const gw_dynamic_system *system);
+bool gw_dynamic_system_in_transition(const gw_dynamic_system *system);
 
 /* Moves the systems' grounds over dt (s), with the geometry (NULL: none moves) and with transitions
  * of mechanism bases after an edit. */

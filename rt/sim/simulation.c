@@ -275,7 +275,7 @@ static void move_geometry(gw_simulation *s)
 static bool is_travelling(const gw_simulation *s, int tool)
 {
     return s->tools[tool].transition.active ||
-           gw_scene_dynamics_travels(s->scenario->dynamics, tool);
+           gw_scene_dynamics_in_transition(s->scenario->dynamics, tool);
 }
 
 static void publish_tool(gw_simulation *s, int tool)

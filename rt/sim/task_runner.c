@@ -336,8 +336,8 @@ static const char *unit_of(const gw_task_step *step)
     return "N m";
 }
 
-void gw_step_words(const gw_task *task, const gw_task_progress *progress, int step, char *out,
-                   size_t size)
+void gw_task_step_sentence(const gw_task *task, const gw_task_progress *progress, int step,
+                           char *out, size_t size)
 {
     static const char *const words[] = {
         [GW_STEP_APPLIED] = "its constraints hold",

@@ -118,7 +118,7 @@ void gw_task_edited(gw_task_run *run, bool done, uint64_t revision, const char *
 gw_task_action gw_task_stop(gw_task_run *run, gw_step_reason reason, const char *why);
 
 /* A sentence about a step that ended: "Step 2 of 5: a wall touched after 1.2 s." */
-void gw_step_words(const gw_task *task, const gw_task_progress *progress, int step, char *out,
-                   size_t size);
+void gw_task_step_sentence(const gw_task *task, const gw_task_progress *progress, int step,
+                           char *out, size_t size);
 
 #endif

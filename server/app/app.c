@@ -39,7 +39,7 @@ void app_publish(gw_app *app, app_document *document)
     app_wake(app);
 }
 
-bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
+bool app_try_read_state(gw_app *app, app_document **document, gw_snapshot *snapshot)
 {
     assert(app && document && snapshot);
     *document = app_document_get(app);
@@ -53,12 +53,12 @@ bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
     return false;
 }
 
-app_document *app_view(gw_app *app, gw_snapshot *snapshot)
+app_document *app_read_state(gw_app *app, gw_snapshot *snapshot)
 {
     assert(app && snapshot);
     for (int waited_ms = 0;; waited_ms++) {
         app_document *document;
-        if (app_peek(app, &document, snapshot) || waited_ms >= VIEW_WAIT_MS)
+        if (app_try_read_state(app, &document, snapshot) || waited_ms >= VIEW_WAIT_MS)
             return document;
         app_document_put(document);
         nanosleep(&(struct timespec){0, 1000000}, NULL);
@@ -117,7 +117,7 @@ ONE_SNAPSHOT static gw_text *settled_text(gw_app *app)
 ONE_SNAPSHOT static gw_text *awaited_text(gw_app *app)
 {
     gw_snapshot snapshot;
-    app_document *document = app_view(app, &snapshot);
+    app_document *document = app_read_state(app, &snapshot);
     gw_text *text = write_simulation(document, &snapshot);
     app_document_put(document);
     return text;

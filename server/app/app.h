@@ -64,17 +64,17 @@ gw_text *app_document_scene(const app_document *document);
 /* Returns the newest document and a snapshot whose object indices belong to its scene. Right after
  * an edit it waits for the loop's next tick, VIEW_WAIT_MS at most; after that the snapshot has no
  * tools. */
-app_document *app_view(gw_app *app, gw_snapshot *snapshot);
+app_document *app_read_state(gw_app *app, gw_snapshot *snapshot);
 
 /* The same without waiting: false, and a snapshot without tools, where the loop does not yet run
  * the document's scenario. */
-bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot);
+bool app_try_read_state(gw_app *app, app_document **document, gw_snapshot *snapshot);
 
-/* True where app_view() would not wait. */
+/* True where app_read_state() would not wait. */
 bool app_settled(gw_app *app);
 
 /* The resource `Simulation` as JSON text, written at most once a tick for all callers. Returns one
- * reference, NULL when memory is short. Waits as app_view() does. */
+ * reference, NULL when memory is short. Waits as app_read_state() does. */
 gw_text *app_simulation_text(gw_app *app);
 
 /* The world poses of the document's objects at that snapshot: object_count poses, freed by the

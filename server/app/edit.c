@@ -273,7 +273,7 @@ static bool send_scenario(app_edit *edit, const app_diff *diff, gw_error *error)
     if (!like)
         keep_detector(app, detector);
     document->scenario = document->revision;
-    atomic_store(&app->left_behind, false);
+    atomic_store(&app->branch_lost, false);
     pthread_mutex_lock(&app->loop_lock);
     retire_slots(app, &slots, document->revision);
     pthread_mutex_unlock(&app->loop_lock);
@@ -343,7 +343,7 @@ static bool changes_values_only(const app_edit *edit, const app_diff *diff)
         return false;
     if (!values && (diff->operators || diff->tasks))
         return true;
-    return (!values || edit->document->from_current) && !atomic_load(&edit->app->left_behind) &&
+    return (!values || edit->document->from_current) && !atomic_load(&edit->app->branch_lost) &&
            app_same_branches(edit->base->layout, edit->document->layout);
 }
 
@@ -427,7 +427,7 @@ static void view_objects(const app_edit *edit, gw_snapshot *snapshot)
 {
     app_snapshot(edit->app, snapshot);
     if (snapshot->state != GW_STOPPED && snapshot->scenario < edit->base->placed_since)
-        app_document_put(app_view(edit->app, snapshot));
+        app_document_put(app_read_state(edit->app, snapshot));
 }
 
 /* Takes over `layout`; NULL with an error where an object lies beyond GW_MAX_COORDINATE or is not
@@ -731,13 +731,13 @@ void app_lay_out_again(gw_app *app)
 
 /* ---- after geometry took a branch away ----------------------------------------------------- */
 
-void app_catch_up(gw_app *app)
+void app_resend_scenario(gw_app *app)
 {
     app_edit edit;
     gw_error error = {0};
     if (!app_edit_begin(app, &edit, &error))
         return;
-    if (atomic_exchange(&app->left_behind, false)) {
+    if (atomic_exchange(&app->branch_lost, false)) {
         edit.keeps_history = edit.whole = true;
         if (!app_edit_commit(&edit, &error))
             app_log(app, "left-behind", "error", "No way onto the moved constraints: %s",

@@ -172,7 +172,7 @@ void app_log_loop(gw_app *app, const gw_event *event, const app_document *docume
         return; /* the task that moves the robot reports its steps */
     int kind = flood_of(event->kind);
     if (event->kind == GW_EVENT_LEFT_BEHIND)
-        app_left_behind(app);
+        app_branch_lost(app);
     if (kind < 0) {
         log_event(app, event, 1, document);
         return;

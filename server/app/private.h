@@ -119,7 +119,7 @@ struct gw_app {
     uint64_t seq;                    /* log: of the newest event */
     gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
     app_flood floods[APP_FLOODS];    /* by kind, of the thread that takes events */
-    atomic_bool left_behind; /* geometry took a branch away: the next edit sends a whole scenario */
+    atomic_bool branch_lost; /* geometry took a branch away: the next edit sends a whole scenario */
 
     void (*wake)(void *context);
     void *wake_context;
@@ -167,7 +167,8 @@ void app_wake(gw_app *app);
  * after `since` left every object its index. */
 gw_pose *app_poses_of(const app_document *document, const gw_snapshot *snapshot, uint64_t since);
 
-/* ---- placing.c ----------------------------------------------------------------------------- */
+/* ---- initial_state.c
+ * ----------------------------------------------------------------------------- */
 
 /* Lays out the edit's scene from the poses of the snapshot, and sets how its bodies begin. NULL
  * with an error. */
@@ -194,7 +195,8 @@ void app_log_beyond_limits(gw_app *app, const app_document *document);
 /* True where the pose is finite and within GW_MAX_COORDINATE, so that a body can begin there. */
 bool app_within_numbers(const gw_pose *pose);
 
-/* ---- opening.c ----------------------------------------------------------------------------- */
+/* ---- open_check.c -----------------------------------------------------------------------------
+ */
 
 /* Checks that the edit's scene could be opened as a file; false with an error. Under the edit
  * lock. */
@@ -222,11 +224,11 @@ void app_check_opening(gw_app *app);
  * scenario of the poses that the scene states. Under the edit lock. */
 void app_lay_out_again(gw_app *app);
 
-/* Geometry took a branch away from a tool: wakes the thread that calls app_catch_up(), which sends
- * a whole scenario, so that the tool moves to where its constraints hold. */
-void app_left_behind(gw_app *app);
+/* Geometry took a branch away from a tool: wakes the thread that calls app_resend_scenario(), which
+ * sends a whole scenario, so that the tool moves to where its constraints hold. */
+void app_branch_lost(gw_app *app);
 void app_wake_tasks(gw_app *app);
-void app_catch_up(gw_app *app);
+void app_resend_scenario(gw_app *app);
 
 /* Starts a new loop with newly opened devices for the document; ends the old ones. Under the edit
  * lock. */

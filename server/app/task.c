@@ -1,7 +1,8 @@
 /*
  * The thread that runs tasks: it polls the current run and carries out its actions as ordinary
  * edits and commands. Other threads see a copy of the progress. The thread also sends a whole
- * scenario where moving geometry took a branch away from a tool, and checks openings (opening.c).
+ * scenario where moving geometry took a branch away from a tool, and checks openings
+ * (open_check.c).
  */
 #include <assert.h>
 #include <errno.h>
@@ -74,7 +75,7 @@ static void report_step(gw_app *app, int step)
 {
     char words[300];
     const gw_task_progress *p = &app->task.run.progress;
-    gw_step_words(&app->task.task, p, step, words, sizeof words);
+    gw_task_step_sentence(&app->task.task, p, step, words, sizeof words);
     app_log(app, "task", p->steps[step].state == GW_TASK_FAILED ? "error" : "info", "%s", words);
 }
 
@@ -99,7 +100,7 @@ static bool advance_task(gw_app *app, bool stop)
     bool there;
     gw_task_run *run = &app->task.run;
     int step = run->progress.step;
-    bool match = app_peek(app, &document, &snapshot);
+    bool match = app_try_read_state(app, &document, &snapshot);
     gw_task_view view = {&snapshot, set_of(&app->task, document, match, &there)};
     gw_task_action action =
         stop || !there
@@ -138,9 +139,9 @@ static void *task_thread(void *context)
     app_task *t = &app->task;
     pthread_mutex_lock(&t->lock);
     while (!t->quit) {
-        if (atomic_load(&app->left_behind)) {
+        if (atomic_load(&app->branch_lost)) {
             pthread_mutex_unlock(&t->lock);
-            app_catch_up(app);
+            app_resend_scenario(app);
             pthread_mutex_lock(&t->lock);
             continue;
         }
@@ -170,9 +171,9 @@ static void *task_thread(void *context)
     return NULL;
 }
 
-void app_left_behind(gw_app *app)
+void app_branch_lost(gw_app *app)
 {
-    atomic_store(&app->left_behind, true);
+    atomic_store(&app->branch_lost, true);
     app_wake_tasks(app);
 }
 

@@ -55,7 +55,7 @@ static void make_room(gw_connections *connections, long now)
         shut_connection(connections, oldest);
 }
 
-void connections_make_room(gw_connections *connections)
+void connections_evict_idle(gw_connections *connections)
 {
     pthread_mutex_lock(&connections->lock);
     make_room(connections, clock_ms());

@@ -41,7 +41,7 @@ void connections_work(gw_connections *connections, int fd, long from_now_ms);
 void connections_rest(gw_connections *connections, int fd, long from_now_ms);
 
 /* Shuts down the connection that has been idle longest, if for CONNECTIONS_IDLE_MS at least. */
-void connections_make_room(gw_connections *connections);
+void connections_evict_idle(gw_connections *connections);
 
 /* Shuts down the connections that are past their deadline; their owner then closes them. */
 void connections_expire(gw_connections *connections);

@@ -20,7 +20,7 @@
 #define ADDRESSES 256 /* with wrong tokens in the last minute; beyond, the oldest is dropped */
 #define MINUTE_S  60
 
-struct guard_guesses {
+struct token_failures {
     pthread_mutex_t lock;
     struct {
         unsigned char address[16];
@@ -309,7 +309,7 @@ static void address_of(const struct sockaddr_storage *peer, unsigned char addres
         memcpy(address, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, 8);
 }
 
-static int place_of(guard_guesses *guesses, const unsigned char address[16])
+static int place_of(token_failures *guesses, const unsigned char address[16])
 {
     int oldest = 0;
     for (int i = 0; i < ADDRESSES; i++) {
@@ -323,7 +323,7 @@ static int place_of(guard_guesses *guesses, const unsigned char address[16])
 }
 
 /* Counts a wrong token where `wrong`; true where the address has used up its GUARD_GUESSES. */
-static bool too_many(guard_guesses *guesses, const struct sockaddr_storage *peer, bool wrong)
+static bool too_many(token_failures *guesses, const struct sockaddr_storage *peer, bool wrong)
 {
     unsigned char address[16];
     struct timespec now;

@@ -30,7 +30,7 @@ typedef struct guard_token {
 } guard_token;
 
 /* Counts of wrong tokens by address; protected by a lock of its own. */
-typedef struct guard_guesses guard_guesses;
+typedef struct token_failures token_failures;
 
 typedef struct gw_guard {
     bool loopback;     /* listening on loopback only */
@@ -38,7 +38,7 @@ typedef struct gw_guard {
     char machine[256]; /* this machine's name */
     int token_count;   /* 0: no token is asked for */
     guard_token tokens[GUARD_TOKENS];
-    guard_guesses *guesses; /* owned */
+    token_failures *guesses; /* owned */
 } gw_guard;
 
 /* `host`: the listening address, IPv6 in brackets. False when memory is short. */

@@ -124,7 +124,7 @@ bool http_adopt(gw_http *http, int fd, const struct sockaddr_storage *peer)
 
 void http_make_room(gw_http *http)
 {
-    connections_make_room(&http->connections);
+    connections_evict_idle(&http->connections);
 }
 
 void http_expire(gw_http *http)

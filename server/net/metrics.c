@@ -55,7 +55,7 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
     gw_loop_figures loop;
     app_loop_figures(app, &loop);
     app_effort effort = app_edit_effort(app);
-    app_document *document = app_view(app, &now);
+    app_document *document = app_read_state(app, &now);
     const metric metrics[] = {
         {"guideway_tick", "gauge", "Ticks since the simulation was stopped", (double)now.tick},
         {"guideway_running", "gauge", "1 while the simulation runs", now.state == GW_RUNNING},

@@ -233,7 +233,7 @@ static bool send_hello(gw_stream *stream, stream_client *client)
 {
     app_document *document;
     gw_snapshot snapshot;
-    app_peek(stream->app, &document, &snapshot);
+    app_try_read_state(stream->app, &document, &snapshot);
     gw_text *hello = scene_text("hello", client, document, &snapshot);
     client->greeted = true;
     client->version_seen = document->version;
@@ -253,7 +253,7 @@ static bool send_scene(gw_stream *stream, stream_client *client)
 {
     app_document *document;
     gw_snapshot snapshot;
-    app_peek(stream->app, &document, &snapshot);
+    app_try_read_state(stream->app, &document, &snapshot);
     if (!stream->scene || stream->scene_version != document->version) {
         text_unref(stream->scene);
         stream->scene = scene_text("scene", NULL, document, &snapshot);
@@ -472,7 +472,7 @@ static void refresh_state(gw_stream *stream, uint64_t now)
     bool news = event != stream->state_event;
     if (!news && now < stream->state_next_us)
         return;
-    if (app_peek(stream->app, &document, &snapshot)) {
+    if (app_try_read_state(stream->app, &document, &snapshot)) {
         text_unref(stream->state);
         stream->state = state_text(stream->app, document, &snapshot);
         stream->state_event = event;
@@ -484,7 +484,7 @@ static void refresh_state(gw_stream *stream, uint64_t now)
 }
 
 /* True while a frame of this pace is due. */
-static bool frame_wanted(const stream_client *client, stream_pace *pace, uint64_t now)
+static bool frame_wanted(const stream_client *client, stream_period *pace, uint64_t now)
 {
     if (!pace->wanted || !client->greeted || now < pace->next_us)
         return pace->due;
@@ -506,7 +506,7 @@ static void refresh_frames(gw_stream *stream, uint64_t now)
     }
     if (!poses && !wrenches)
         return;
-    if (app_peek(stream->app, &document, &snapshot)) {
+    if (app_try_read_state(stream->app, &document, &snapshot)) {
         if (poses) {
             text_unref(stream->poses);
             stream->poses = pose_frame(document, &snapshot);

@@ -10,7 +10,7 @@
 
 #include "server/net/stream_private.h"
 
-bool stream_lease_guards(gw_stream *stream, const stream_grip *grip)
+bool stream_lease_guards(gw_stream *stream, const stream_hold *grip)
 {
     if (!grip->client || stream->operator!= grip->client)
         return false;

@@ -91,9 +91,9 @@ static void answer_wrenches(const stream_request *now)
     reply_text(now->client, named ? text_ref(stream->wrench_names) : NULL);
 }
 
-static stream_pace so_often(double hz)
+static stream_period so_often(double hz)
 {
-    return (stream_pace){.wanted = true, .period_us = (uint64_t)(1e6 / hz)};
+    return (stream_period){.wanted = true, .period_us = (uint64_t)(1e6 / hz)};
 }
 
 static bool on_subscribe(stream_request *now)
@@ -121,9 +121,9 @@ static bool on_unsubscribe(stream_request *now)
     if (now->said.stream == WIRE_SAMPLES)
         set_samples(now->stream, client, false);
     else if (now->said.stream == WIRE_WRENCHES)
-        client->wrenches = (stream_pace){0};
+        client->wrenches = (stream_period){0};
     else
-        client->poses = (stream_pace){.period_us = client->poses.period_us};
+        client->poses = (stream_period){.period_us = client->poses.period_us};
     return true;
 }
 
@@ -196,10 +196,10 @@ static bool can_be_taken(stream_request *now, const app_document *document, cons
 
 /* ---- drags and pushes by client -------------------------------------------------------------- */
 
-static stream_grip *grip_of(gw_stream *stream, const gw_command *command, gw_command_kind kind)
+static stream_hold *grip_of(gw_stream *stream, const gw_command *command, gw_command_kind kind)
 {
     for (int i = 0; i < STREAM_GRIPS; i++) {
-        stream_grip *g = &stream->grips[i];
+        stream_hold *g = &stream->grips[i];
         if (g->client && g->kind == kind && g->tool == command->tool &&
             strcmp(g->object, command->object) == 0)
             return g;
@@ -209,14 +209,14 @@ static stream_grip *grip_of(gw_stream *stream, const gw_command *command, gw_com
 
 static bool take_grip(stream_request *now, const gw_command *command)
 {
-    stream_grip *g = grip_of(now->stream, command, command->kind);
+    stream_hold *g = grip_of(now->stream, command, command->kind);
     for (int i = 0; i < STREAM_GRIPS && !g; i++)
         if (!now->stream->grips[i].client)
             g = &now->stream->grips[i];
     if (!g)
         return gw_fail(&now->error, GW_CONFLICT, "", "%d things are dragged or pushed: no more",
                        STREAM_GRIPS);
-    *g = (stream_grip){.client = now->client, .kind = command->kind, .tool = command->tool};
+    *g = (stream_hold){.client = now->client, .kind = command->kind, .tool = command->tool};
     strcpy(g->object, command->object);
     if (g->kind == GW_COMMAND_PUSH)
         g->until_us = stream_now_us() + STREAM_PUSH_US;
@@ -225,7 +225,7 @@ static bool take_grip(stream_request *now, const gw_command *command)
 
 static bool held_by_other(stream_request *now, const gw_command *command, gw_command_kind kind)
 {
-    const stream_grip *g = grip_of(now->stream, command, kind);
+    const stream_hold *g = grip_of(now->stream, command, kind);
     if (!g || g->client == now->client)
         return false;
     if (command->object[0])
@@ -289,7 +289,7 @@ static bool on_release(stream_request *now)
     gw_command command = command_of(now, GW_COMMAND_RELEASE);
     if (!may_take(now, &command, GW_COMMAND_DRAG))
         return false;
-    stream_grip *g = grip_of(now->stream, &command, GW_COMMAND_DRAG);
+    stream_hold *g = grip_of(now->stream, &command, GW_COMMAND_DRAG);
     if (!g && !command.object[0] && task_runs(now))
         return true;
     if (g)
@@ -301,7 +301,7 @@ static bool on_release(stream_request *now)
 /* A push of zero ends the push, and at a latched device the lease that it held. */
 static bool end_push(stream_request *now, const gw_command *command)
 {
-    stream_grip *g = grip_of(now->stream, command, GW_COMMAND_PUSH);
+    stream_hold *g = grip_of(now->stream, command, GW_COMMAND_PUSH);
     if (g)
         g->client = NULL;
     stream_lease_rest(now->stream, now->client);
@@ -353,7 +353,7 @@ static bool on_halt(stream_request *now)
 /* ---- ends of drags and pushes ---------------------------------------------------------------- */
 
 /* Releases the drag, or sets the push to zero. */
-static void end_grip(gw_stream *stream, stream_grip *g)
+static void end_grip(gw_stream *stream, stream_hold *g)
 {
     gw_command command = {.kind = g->kind == GW_COMMAND_DRAG ? GW_COMMAND_RELEASE : GW_COMMAND_PUSH,
                           .tool = g->tool};
@@ -367,7 +367,7 @@ static void end_grip(gw_stream *stream, stream_grip *g)
 void stream_expire_pushes(gw_stream *stream, uint64_t now_us)
 {
     for (int i = 0; i < STREAM_GRIPS; i++) {
-        stream_grip *g = &stream->grips[i];
+        stream_hold *g = &stream->grips[i];
         if (g->client && g->kind == GW_COMMAND_PUSH && now_us > g->until_us &&
             !stream_lease_guards(stream, g))
             end_grip(stream, g);

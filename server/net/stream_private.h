@@ -40,10 +40,10 @@ typedef enum stream_close {
 } stream_close;
 
 /* A periodic item: whether the client wants it, and whether one is due. */
-typedef struct stream_pace {
+typedef struct stream_period {
     bool wanted, due;
     uint64_t period_us, next_us;
-} stream_pace;
+} stream_period;
 
 typedef struct stream_client {
     struct stream_client *next;
@@ -68,7 +68,7 @@ typedef struct stream_client {
     uint64_t scene_next_us;            /* until then a document of the same index waits */
     uint64_t event_next;               /* sequence number of the next event to send */
     bool state_due;
-    stream_pace poses, wrenches;
+    stream_period poses, wrenches;
     uint64_t wrenches_sent; /* version of the wrenches' names that it has; 0: none */
     bool samples;
     uint64_t sample_next; /* the next row to send */
@@ -80,13 +80,13 @@ typedef struct stream_client {
 } stream_client;
 
 /* A client's drag or push, of a tool or a free object. */
-typedef struct stream_grip {
+typedef struct stream_hold {
     stream_client *client; /* NULL: a free entry */
     gw_command_kind kind;  /* GW_COMMAND_DRAG or GW_COMMAND_PUSH */
     int tool;
     char object[GW_MAX_LINK_NAME + 1]; /* an object or a link; empty: the tool */
     uint64_t until_us;                 /* of a push */
-} stream_grip;
+} stream_hold;
 
 struct gw_stream {
     gw_app *app;
@@ -120,7 +120,7 @@ struct gw_stream {
     uint64_t wrenches_version;        /* of the document that the names belong to, */
     uint64_t wrenches_named;          /* and of the first document with the same names */
 
-    stream_grip grips[STREAM_GRIPS];
+    stream_hold grips[STREAM_GRIPS];
     stream_client *operator; /* holds the lease of latched devices; NULL: nobody */
     bool operator_asked;     /* by the message `lease`, not only by a drag or a push */
     char operator_name[PEER_NAME];
@@ -166,7 +166,7 @@ bool stream_lease_open(gw_stream *stream, const stream_client *client, gw_error 
 void stream_lease_rest(gw_stream *stream, const stream_client *client);
 
 /* True for a drag or a push by the operator at a latched device, which ends with the lease. */
-bool stream_lease_guards(gw_stream *stream, const stream_grip *grip);
+bool stream_lease_guards(gw_stream *stream, const stream_hold *grip);
 
 /* The client gives the lease back; it ends with the client's last drag or push. */
 void stream_lease_give_back(gw_stream *stream, const stream_client *client);

@@ -6,7 +6,7 @@
 void api_contacts_get(api_call *call)
 {
     gw_snapshot snapshot;
-    app_document *document = app_view(call->app, &snapshot);
+    app_document *document = app_read_state(call->app, &snapshot);
     api_part(call, 200, document, wire_contacts(document->scene, &snapshot));
     app_document_put(document);
 }

@@ -54,7 +54,7 @@ void api_rendered_get(api_call *call)
 {
     gw_snapshot snapshot;
     gw_device_info info;
-    app_document *document = app_view(call->app, &snapshot);
+    app_document *document = app_read_state(call->app, &snapshot);
     json_t *list = json_array();
     for (int i = 0; i < document->scene->tool_count; i++)
         if (app_device_info(call->app, document->scene->tools[i].device, &info))

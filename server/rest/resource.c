@@ -95,7 +95,7 @@ void resource_missing(api_call *call, const gw_scene *scene)
 
 static app_document *newest_document(api_call *call, gw_snapshot *snapshot)
 {
-    return row_of(call)->live ? app_view(call->app, snapshot) : app_document_get(call->app);
+    return row_of(call)->live ? app_read_state(call->app, snapshot) : app_document_get(call->app);
 }
 
 static json_t *entry_at(const api_entries *entries, int index)
@@ -192,7 +192,7 @@ static void finish_entry(api_call *call, app_edit *edit, int index, int status)
     atomic_fetch_add(&document->refs, 1);
     app_edit_end(edit);
     if (r->live) {
-        app_document_put(app_view(call->app, &snapshot));
+        app_document_put(app_read_state(call->app, &snapshot));
         if (snapshot.scenario != document->scenario)
             snapshot.joint_count = snapshot.coordinate_count = 0;
     }

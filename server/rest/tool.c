@@ -20,7 +20,7 @@ static json_t *tool_json(const gw_scene *scene, int index, const gw_snapshot *sn
 void api_tools_get(api_call *call)
 {
     gw_snapshot snapshot;
-    app_document *document = app_view(call->app, &snapshot);
+    app_document *document = app_read_state(call->app, &snapshot);
     json_t *list = json_array();
     for (int i = 0; i < document->scene->tool_count; i++)
         json_array_append_new(list, tool_json(document->scene, i, &snapshot));
@@ -38,7 +38,7 @@ static bool refuse_if_none(api_call *call, const gw_scene *scene)
 void api_tool_get(api_call *call)
 {
     gw_snapshot snapshot;
-    app_document *document = app_view(call->app, &snapshot);
+    app_document *document = app_read_state(call->app, &snapshot);
     if (!refuse_if_none(call, document->scene))
         api_part(call, 200, document, tool_json(document->scene, 0, &snapshot));
     app_document_put(document);
@@ -77,7 +77,7 @@ static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
 static bool state_before(const api_call *call, const gw_tool *tool, gw_snapshot *snapshot)
 {
     app_document *document;
-    bool known = app_peek(call->app, &document, snapshot) && snapshot->tool_count > 0 &&
+    bool known = app_try_read_state(call->app, &document, snapshot) && snapshot->tool_count > 0 &&
                  document->scene->tool_count > 0;
     const gw_tool *was = known ? &document->scene->tools[0] : NULL;
     known = known && strcmp(was->object, tool->object) == 0 &&

@@ -219,14 +219,14 @@ static void judge(const gw_stream *stream, const stream_client *clients)
     if (lease_held && !stream->operator)
         fail("a lease that nobody holds");
     for (int i = 0; i < STREAM_GRIPS; i++) {
-        const stream_grip *g = &stream->grips[i];
+        const stream_hold *g = &stream->grips[i];
         if (!g->client)
             continue;
         if (!is_client(clients, g->client) ||
             (!(g->client->roles & GUARD_OPERATE) && !g->client->close))
             fail("who may not operate holds something");
         for (int j = i + 1; j < STREAM_GRIPS; j++) {
-            const stream_grip *other = &stream->grips[j];
+            const stream_hold *other = &stream->grips[j];
             if (other->client && other->kind == g->kind && other->tool == g->tool &&
                 strcmp(other->object, g->object) == 0)
                 fail("one thing is held twice");

@@ -296,7 +296,7 @@ static void wrenches_on_links_act_as_pulled_back_and_as_held(void **state)
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], h = 1e-7;
     double free[GW_MAX_LINKS], force[GW_MAX_LINKS] = {0}, more[GW_MAX_LINKS];
     touching one = {3, {{0.3, -0.8, 0.5}, {0.1, 0.2, -0.4}}};
-    gw_forces touched = {.touch = touch_one, .touching = &one};
+    gw_forces touched = {.contact_wrenches = touch_one, .contact_context = &one};
     gw_forces held = {.at = constant, .context = &one.wrench};
     serial a, b;
     gw_step step;
@@ -343,7 +343,10 @@ static void planar_chain_moves_as_a_general_one(void **state)
     (void)state;
     serial_def def = fixture_rods(5, 0.3, 1, 0.01, 0);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], work[2] = {0, 0};
-    gw_forces forces = {.at = pulling, .context = NULL, .touch = drag_all, .touching = &def.count};
+    gw_forces forces = {.at = pulling,
+                        .context = NULL,
+                        .contact_wrenches = drag_all,
+                        .contact_context = &def.count};
     serial planar, general;
     gw_step step;
     def.world_from_base = (gw_pose){{0.1, -0.2, 0.3}, gw_quat_exp(gw_v3(0.3, -0.4, 0.2))};

@@ -181,8 +181,10 @@ static void it_is_the_momentums_rate_less_what_acts(serial_def def)
 {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_wrench push = {{4, -7, 5}, {0.3, 0.4, -0.2}};
-    gw_forces forces = {
-        .at = constant, .context = &push, .touch = touch_all, .touching = &def.count};
+    gw_forces forces = {.at = constant,
+                        .context = &push,
+                        .contact_wrenches = touch_all,
+                        .contact_context = &def.count};
     fixture_joints(q, v);
     def.links[0].damping = 0.2;
     def.links[1].motor = (gw_motor){.torque = 3, .stiffness = 4};

@@ -73,7 +73,7 @@ static void go(gw_system *s, const gw_mobilizer_state *home, double t, body_at *
     gw_planar_expand(s);
     for (int i = 0; i < s->body_count; i++)
         out[i] = (body_at){s->bodies[i].pose.p, s->bodies[i].pose.q, s->bodies[i].twist,
-                           gw_coasting_of(&s->bodies[i])};
+                           gw_bias_acceleration_of(&s->bodies[i])};
 }
 
 /* Where joints move with steady velocities: twists from places, accelerations at u-dot = 0 from

@@ -137,7 +137,7 @@ static error run(const serial_def *def, const double *q, double newtons, int tic
     double start = serial_energy(&exact), peak = 0, work = 0, exact_work = 0;
     for (int i = 0; i < steps; i++, hand.t += 1e-3) {
         if (i > 0 && i % ticks == 0) {
-            raise(&e.strain, gw_system_local_model_strain(chain.system));
+            raise(&e.strain, gw_system_local_model_validity(chain.system));
             gw_local_model_make(seen.system, (2 * ticks + 1) * 1e-3, &local);
             e.edits += set_local(&chain, &local);
         }
@@ -261,17 +261,17 @@ static void two_periods_stay_within_reach(void **state)
         gw_step step;
         fixture_joints(q, v);
         serial_open(&chain, &def, q, v);
-        assert_true(gw_system_local_model_strain(chain.system) == 0);
+        assert_true(gw_system_local_model_validity(chain.system) == 0);
         gw_local_model_make(chain.system, 0.01, &local);
         set_local(&chain, &local);
-        assert_true(gw_system_local_model_strain(chain.system) == 0);
+        assert_true(gw_system_local_model_validity(chain.system) == 0);
         for (int i = 0; i < 10; i++)
             serial_step(&chain, &forces, 1e-3, &step);
-        assert_true(gw_system_local_model_strain(chain.system) > 0.1 &&
-                    gw_system_local_model_strain(chain.system) <= 1);
+        assert_true(gw_system_local_model_validity(chain.system) > 0.1 &&
+                    gw_system_local_model_validity(chain.system) <= 1);
         for (int i = 0; i < 90; i++)
             serial_step(&chain, &forces, 1e-3, &step);
-        assert_true(gw_system_local_model_strain(chain.system) > 1);
+        assert_true(gw_system_local_model_validity(chain.system) > 1);
         serial_close(&chain);
     }
 }

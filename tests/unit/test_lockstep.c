@@ -73,7 +73,7 @@ static void each_moves_as_it_would_alone(void **state)
     (void)state;
     static gw_lockstep together;
     static gw_guided one[BODIES], other[BODIES];
-    gw_forces forces = {.touch = pull};
+    gw_forces forces = {.contact_wrenches = pull};
     bool finite[GW_LOCKSTEP_BODIES];
     unsigned seed = 3;
     double place = 0, speed = 0;

@@ -275,14 +275,14 @@ static void a_shape_comes_within_what_is_more_than_its_distance(void **state)
             gw_nurbs_nearest_point(s, to, &nearest);
             double d = nearest.distance, little = 4e-9 * s->size;
             int cells[3] = {nearest.cells, nearest.cells, 500};
-            assert_true(gw_nurbs_comes_within(s, to, d + little, &cells[0]));
-            assert_true(gw_nurbs_comes_within(s, to, 2 * d + little, &cells[1]));
-            assert_false(gw_nurbs_comes_within(s, to, d - little, &cells[2]));
+            assert_true(gw_nurbs_is_within(s, to, d + little, &cells[0]));
+            assert_true(gw_nurbs_is_within(s, to, 2 * d + little, &cells[1]));
+            assert_false(gw_nurbs_is_within(s, to, d - little, &cells[2]));
             for (int k = 0; k < 3; k++)
                 assert_true(cells[k] <= (k < 2 ? nearest.cells : 500));
         }
         int cells = 500;
-        assert_false(gw_nurbs_comes_within(s, gw_v3(NAN, 0, 0), 1, &cells));
+        assert_false(gw_nurbs_is_within(s, gw_v3(NAN, 0, 0), 1, &cells));
         assert_int_equal(cells, 0);
         gw_nurbs_put(s);
     }

@@ -392,7 +392,7 @@ static void contacts_that_close_late_in_a_step_push(void **state)
     gw_system_body_def body = slider(1);
     body.velocity[0] = 1;
     gw_system *s = make(&body, 1, gw_v3(0, 0, 0));
-    gw_forces forces = {.touch = touch_late};
+    gw_forces forces = {.contact_wrenches = touch_late};
     for (int i = 1; i <= 10; i++) {
         gw_step step;
         double z[6], u[6];

@@ -297,11 +297,11 @@ static void steps_are_told_in_sentences(void **state)
     p[0] = p[1] =
         (gw_step_progress){GW_TASK_DONE, GW_STEP_REACTION, .reaction = 5.25, .seconds = 1.5};
     p[2] = (gw_step_progress){GW_TASK_DONE, GW_STEP_WAITED, .seconds = 0.2};
-    gw_step_words(&w.task, &w.run.progress, 0, words, sizeof words);
+    gw_task_step_sentence(&w.task, &w.run.progress, 0, words, sizeof words);
     assert_string_equal(words, "Step 1 of 3: 5.2 N push back after 1.50 s.");
-    gw_step_words(&w.task, &w.run.progress, 1, words, sizeof words);
+    gw_task_step_sentence(&w.task, &w.run.progress, 1, words, sizeof words);
     assert_string_equal(words, "Step 2 of 3: 5.2 N m push back after 1.50 s.");
-    gw_step_words(&w.task, &w.run.progress, 2, words, sizeof words);
+    gw_task_step_sentence(&w.task, &w.run.progress, 2, words, sizeof words);
     assert_string_equal(words, "Step 3 of 3: the wait is over after 0.20 s.");
 }
 

@@ -10,9 +10,9 @@ import { Dialogs } from './panels/dialogs';
 import { Events } from './panels/events';
 import { FaultsPanel } from './panels/faults';
 import { FeaturesPanel } from './panels/features';
-import { FeltPanel } from './panels/felt';
 import { Halt } from './panels/halt';
 import { Header } from './panels/header';
+import { ImpedancePanel } from './panels/impedance';
 import { Inspector } from './panels/inspector';
 import { NewConstraint } from './panels/newconstraint';
 import { NewJoint } from './panels/newjoint';
@@ -124,7 +124,7 @@ export function App(): JSX.Element {
           <TaskPanel />
           <SolutionPanel />
           <ControlPanel />
-          <FeltPanel />
+          <ImpedancePanel />
           <DevicePanel />
           <FaultsPanel />
           <Section id="loop" title="Loop" shut>

@@ -7,7 +7,7 @@ import * as store from '../state/store';
 import { mm } from '../state/words';
 import { deleteWithUsers } from './deletion';
 import { feasibleValues } from './feasible';
-import { isMovable, moveTo } from './joined';
+import { isMovable, moveTo } from './movetogether';
 import { attempt, latest, patch } from './request';
 
 const solutionPath = (object: string): string => `/solutions/${enc(object)}`;

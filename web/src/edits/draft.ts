@@ -3,9 +3,9 @@
 import { effect, signal } from '@preact/signals';
 import type { Bound, Conflict, Constraint, ConstraintType, Contact, Sense, Solution } from '../protocol';
 import { isOneSided, kindOf, offers } from '../state/constraints';
+import { touchingWords } from '../state/contactframes';
 import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
-import { touchingWords } from '../state/touching';
 import { mm } from '../state/words';
 import { deleteConstraint, patchConstraint } from './constraints';
 import { feasibleValues, toMicrometre } from './feasible';

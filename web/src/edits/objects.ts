@@ -5,7 +5,7 @@ import * as store from '../state/store';
 import { currentView, placeForNew } from '../state/viewer';
 import { deleteWithUsers } from './deletion';
 import { goOnAt } from './focus';
-import { isMovable, moveTo, objectPath } from './joined';
+import { isMovable, moveTo, objectPath } from './movetogether';
 import { attempt, latest, patch } from './request';
 
 export function unusedId(stem: string): string {

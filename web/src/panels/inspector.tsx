@@ -15,10 +15,10 @@ import {
   kindOf,
   senseWords,
 } from '../state/constraints';
+import { contactWords } from '../state/contactframes';
 import { withAngles, yawPitchRoll } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
-import { contactWords } from '../state/touching';
 import { DEG, DISPLAY, fixed, geometryWords, MM, newtons, stateWords } from '../state/words';
 import { Follows } from '../ui/cluster';
 import { Outcome } from '../ui/dryrun';

@@ -16,7 +16,7 @@ import {
   PlaneGeometry,
   Vector3,
 } from 'three';
-import type { PlacedContact } from '../state/touching';
+import type { PlacedContact } from '../state/contactframes';
 import { Gizmos } from './gizmos';
 import type { Palette } from './palette';
 

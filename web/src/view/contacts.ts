@@ -2,8 +2,8 @@
 // dot, a collision a burst that stays for a moment, a jammed contact a crossed square.
 import { Vector3 } from 'three';
 import type { ContactPoint, Vec3 } from '../protocol';
+import { type PlacedContact, placedContacts } from '../state/contactframes';
 import * as store from '../state/store';
-import { type PlacedContact, placedContacts } from '../state/touching';
 import { newtons } from '../state/words';
 import type { Overlay } from './overlay';
 

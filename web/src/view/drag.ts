@@ -4,8 +4,8 @@
 
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';
-import { isJoined, JoinedDrag } from '../edits/joined';
 import { setPositions, showPositions } from '../edits/mechanisms';
+import { isJoined, JoinedDrag } from '../edits/movetogether';
 import { type ControlPoint, chosenPoint, PointDrag } from '../edits/shapes';
 import { drag, release } from '../edits/simulation';
 import type { Branch, HandTarget, Pose, Solution, Vec3 } from '../protocol';

@@ -3,11 +3,11 @@
 import { type Camera, Quaternion, Vector3 } from 'three';
 import type { Constraint, Tool, Vec3 } from '../protocol';
 import { elementOf } from '../state/constraints';
+import { type PlacedContact, placedContacts } from '../state/contactframes';
 import { fullPose, heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import { placedEnd, springEnds } from '../state/relations';
 import * as store from '../state/store';
-import { type PlacedContact, placedContacts } from '../state/touching';
 import { newtons } from '../state/words';
 import type { Bodies, Body } from './bodies';
 import { ContactMarks } from './contacts';

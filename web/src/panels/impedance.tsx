@@ -145,7 +145,7 @@ function Applied(): JSX.Element | null {
   );
 }
 
-export function FeltPanel(): JSX.Element | null {
+export function ImpedancePanel(): JSX.Element | null {
   const tool = store.tools.value[0];
   if (!tool) return null;
   return (
