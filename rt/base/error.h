@@ -52,7 +52,7 @@ static inline gw_error *gw_next_error(gw_error_list *list)
 
 /* Counts the error of a check that wrote to gw_next_error(), if it was not `fine`; true if the list
  * is full. */
-static inline bool gw_error_counted(gw_error_list *list, bool fine)
+static inline bool gw_count_error(gw_error_list *list, bool fine)
 {
     list->count += !fine;
     return list->count == list->most;

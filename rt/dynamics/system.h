@@ -213,7 +213,7 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
  */
 
 /* True where a contact may be unilateral: not for two curves with a common tangent. */
-bool gw_closure_contact_may_be_unilateral(const gw_closure_contact *contact);
+bool gw_closure_contact_may_part(const gw_closure_contact *contact);
 
 /* True where a contact has such places; of others the gap has a closed form. */
 bool gw_closure_contact_has_places(const gw_closure_contact *contact);

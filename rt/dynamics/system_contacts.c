@@ -137,7 +137,7 @@ static gw_body_frame frame_at(const gw_pose *world_from_body)
     return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
 }
 
-bool gw_closure_contact_may_be_unilateral(const gw_closure_contact *contact)
+bool gw_closure_contact_may_part(const gw_closure_contact *contact)
 {
     return !gw_contact_is_of_curves(contact);
 }

@@ -521,8 +521,7 @@ static bool check_velocity_constraint(const gw_scene *s, const gw_scene_constrai
                                 "a knife edge is no contact that may part: \"bilateral\"");
     if (!gw_scene_velocity_closure(s, index, &closure, &swapped, error))
         return false;
-    if (c->unilateral == GW_CONTACT_UNILATERAL &&
-        !gw_closure_contact_may_be_unilateral(&closure.contact))
+    if (c->unilateral == GW_CONTACT_UNILATERAL && !gw_closure_contact_may_part(&closure.contact))
         return gw_scene_invalid(error, "constraints", index, "/contact",
                                 "two curves keep one tangent and do not part: \"bilateral\", or a "
                                 "curve on a surface");
@@ -836,26 +835,26 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
 static void check_names(const gw_scene *s, gw_error_list *list)
 {
     if (!(gw_norm(s->gravity) <= GW_MAX_NUMBER) &&
-        gw_error_counted(list, gw_fail(gw_next_error(list), GW_BAD_INPUT, "/gravity",
-                                       "gravity is %g, must be at most %g m/s2",
-                                       gw_norm(s->gravity), GW_MAX_NUMBER)))
+        gw_count_error(list, gw_fail(gw_next_error(list), GW_BAD_INPUT, "/gravity",
+                                     "gravity is %g, must be at most %g m/s2", gw_norm(s->gravity),
+                                     GW_MAX_NUMBER)))
         return;
     if ((s->rate < GW_RATE_MIN_HZ || s->rate > GW_RATE_MAX_HZ) &&
-        gw_error_counted(list, gw_fail(gw_next_error(list), GW_BAD_INPUT, "/rate",
-                                       "rate is %d, must be %d to %d Hz", s->rate, GW_RATE_MIN_HZ,
-                                       GW_RATE_MAX_HZ)))
+        gw_count_error(list, gw_fail(gw_next_error(list), GW_BAD_INPUT, "/rate",
+                                     "rate is %d, must be %d to %d Hz", s->rate, GW_RATE_MIN_HZ,
+                                     GW_RATE_MAX_HZ)))
         return;
-    gw_error_counted(list, check_ids(s, gw_next_error(list)));
+    gw_count_error(list, check_ids(s, gw_next_error(list)));
 }
 
 /* Entries that refer to no other. */
 static void check_bodies(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->object_count; i++)
-        if (gw_error_counted(list, check_object(s, i, gw_next_error(list))))
+        if (gw_count_error(list, check_object(s, i, gw_next_error(list))))
             return;
     for (int i = 0; i < s->device_count; i++)
-        if (gw_error_counted(list, check_device(&s->devices[i], i, gw_next_error(list))))
+        if (gw_count_error(list, check_device(&s->devices[i], i, gw_next_error(list))))
             return;
     gw_scene_check_mechanisms(s, list);
 }
@@ -864,7 +863,7 @@ static void check_bodies(const gw_scene *s, gw_error_list *list)
 static void check_relations(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->feature_count; i++)
-        if (gw_error_counted(list, check_feature(s, &s->features[i], i, gw_next_error(list))))
+        if (gw_count_error(list, check_feature(s, &s->features[i], i, gw_next_error(list))))
             return;
     gw_scene_check_joints(s, list);
 }
@@ -873,12 +872,12 @@ static void check_relations(const gw_scene *s, gw_error_list *list)
 static void check_uses(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->constraint_count; i++)
-        if (gw_error_counted(list, check_constraint(s, &s->constraints[i], i, gw_next_error(list))))
+        if (gw_count_error(list, check_constraint(s, &s->constraints[i], i, gw_next_error(list))))
             return;
-    if (gw_error_counted(list, check_contact(s, gw_next_error(list))))
+    if (gw_count_error(list, check_contact(s, gw_next_error(list))))
         return;
     for (int i = 0; i < s->tool_count; i++)
-        if (gw_error_counted(list, check_tool(s, &s->tools[i], i, gw_next_error(list))))
+        if (gw_count_error(list, check_tool(s, &s->tools[i], i, gw_next_error(list))))
             return;
     gw_scene_check_tasks(s, list);
 }

@@ -275,13 +275,13 @@ static bool check_spring(const gw_scene *s, int index, gw_error *error)
 void gw_scene_check_joints(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->joint_count; i++)
-        if (!s->joints[i].gear && gw_error_counted(list, check_joint(s, i, gw_next_error(list))))
+        if (!s->joints[i].gear && gw_count_error(list, check_joint(s, i, gw_next_error(list))))
             return;
     bool joints = list->count == 0; /* that gears refer to */
     for (int i = 0; i < s->joint_count && joints; i++)
-        if (s->joints[i].gear && gw_error_counted(list, check_gear(s, i, gw_next_error(list))))
+        if (s->joints[i].gear && gw_count_error(list, check_gear(s, i, gw_next_error(list))))
             return;
     for (int i = 0; i < s->spring_count; i++)
-        if (gw_error_counted(list, check_spring(s, i, gw_next_error(list))))
+        if (gw_count_error(list, check_spring(s, i, gw_next_error(list))))
             return;
 }

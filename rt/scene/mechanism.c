@@ -455,6 +455,6 @@ static bool check_mechanism(const gw_scene *s, int index, gw_error *error)
 void gw_scene_check_mechanisms(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->mechanism_count; i++)
-        if (gw_error_counted(list, check_mechanism(s, i, gw_next_error(list))))
+        if (gw_count_error(list, check_mechanism(s, i, gw_next_error(list))))
             return;
 }

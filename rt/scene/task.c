@@ -216,6 +216,6 @@ static bool check_task(const gw_scene *s, int index, gw_error *error)
 void gw_scene_check_tasks(const gw_scene *s, gw_error_list *list)
 {
     for (int i = 0; i < s->task_count; i++)
-        if (gw_error_counted(list, check_task(s, i, gw_next_error(list))))
+        if (gw_count_error(list, check_task(s, i, gw_next_error(list))))
             return;
 }
