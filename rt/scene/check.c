@@ -1,7 +1,6 @@
 /*
- * The checks of a scene beyond the types of its members: ids, references, ranges, which kinds fit.
- * Those of mechanisms are in mechanism.c, of joints and springs in joint.c, of tasks in task.c. Not
- * for use inside a tick.
+ * Checks of a scene beyond the types of its members: ids, references, ranges, kinds that fit. For
+ * mechanisms see mechanism.c, joints and springs joint.c, tasks task.c. Not for use in a tick.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -834,10 +833,10 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
 /* Members and ids, which all references need. */
 static void check_names(const gw_scene *s, gw_error_list *list)
 {
-    if (!(gw_norm(s->gravity) <= GW_MAX_NUMBER) &&
+    double g = gw_norm(s->gravity);
+    if (!(g <= GW_MAX_NUMBER) &&
         gw_count_error(list, gw_fail(gw_next_error(list), GW_BAD_INPUT, "/gravity",
-                                     "gravity is %g, must be at most %g m/s2", gw_norm(s->gravity),
-                                     GW_MAX_NUMBER)))
+                                     "gravity is %g, must be at most %g m/s2", g, GW_MAX_NUMBER)))
         return;
     if ((s->rate < GW_RATE_MIN_HZ || s->rate > GW_RATE_MAX_HZ) &&
         gw_count_error(list, gw_fail(gw_next_error(list), GW_BAD_INPUT, "/rate",
