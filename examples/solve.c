@@ -37,7 +37,7 @@ int main(void)
     for (int i = 0; i < solution.branch_count; i++) {
         const gw_branch *b = &solution.branches[i];
         char words[160];
-        gw_submanifold_description(&b->set, words, sizeof words);
+        gw_submanifold_description(&b->set, NULL, words, sizeof words);
         printf("%s: %s; nearest at (%.3f, %.3f, %.3f), %.3f m away\n", b->id, words, b->nearest.p.x,
                b->nearest.p.y, b->nearest.p.z, b->distance);
     }

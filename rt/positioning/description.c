@@ -17,11 +17,23 @@ static const char *describe_translation(gw_locus_kind kind)
                                         "slides along the line (1)",
                                         "moves along the circle (1)",
                                         "moves along the ellipse (1)",
-                                        "slides along the curve (1)",
-                                        "slides on the surface (2)",
+                                        NULL,
+                                        NULL,
                                         NULL,
                                         NULL};
     return words[kind];
+}
+
+/* What the body slides along or on; a free-form shape by the name of its object. */
+static void describe_slide(const gw_submanifold *set, const char *shape, char *text, size_t size)
+{
+    gw_locus_kind kind = set->translation.locus.kind;
+    if (kind == GW_LOCUS_CURVE)
+        snprintf(text, size, "slides along the %.*s (1)", GW_MAX_ID, shape ? shape : "curve");
+    else if (kind == GW_LOCUS_SURFACE)
+        snprintf(text, size, "slides on the %.*s (2)", GW_MAX_ID, shape ? shape : "surface");
+    else
+        snprintf(text, size, "%s", describe_translation(kind));
 }
 
 static const char *describe_rotation(const gw_submanifold *set)
@@ -91,15 +103,17 @@ static void describe_general(const gw_submanifold *set, char *text, size_t size)
         join_texts(text, size, NULL, ", shifting as it turns");
 }
 
-static void describe_factors(const gw_submanifold *set, char *text, size_t size)
+static void describe_factors(const gw_submanifold *set, const char *shape, char *text, size_t size)
 {
-    join_texts(text, size, describe_translation(set->translation.locus.kind),
-               describe_rotation(set));
+    char slide[48 + GW_MAX_ID];
+    describe_slide(set, shape, slide, sizeof slide);
+    join_texts(text, size, slide, describe_rotation(set));
     if (set->translation.shift_count > 0)
         join_texts(text, size, NULL, ", shifting as it turns");
 }
 
-void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size)
+void gw_submanifold_description(const gw_submanifold *set, const char *shape, char *text,
+                                size_t size)
 {
     assert(set && text && size > 0);
     if (size == 0)
@@ -116,7 +130,7 @@ void gw_submanifold_description(const gw_submanifold *set, char *text, size_t si
     if (set->general)
         describe_general(set, text, size);
     else
-        describe_factors(set, text, size);
+        describe_factors(set, shape, text, size);
 }
 
 /* The meaning of a conflict's value to a person; the names are those of README.md. */

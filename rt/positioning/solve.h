@@ -170,8 +170,10 @@ double gw_branch_nearest_to(const gw_branch *branch, const gw_pose *near, double
 void gw_branch_curve(const gw_branch *branch, const gw_pose *from, int freedom, double length,
                      double step, int most, gw_coordinate_curve *curve);
 
-/* "3 freedoms: slides in the plane (2), turns about its normal (1)". `text` of `size` bytes. */
-void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size);
+/* "3 freedoms: slides in the plane (2), turns about its normal (1)". `shape`: the name of the
+ * free-form curve or surface that the set follows, NULL: it has none. `text` of `size` bytes. */
+void gw_submanifold_description(const gw_submanifold *set, const char *shape, char *text,
+                                size_t size);
 
 /* A sentence for people that describes a conflict, with `names` of the constraints (NULL: their
  * indices) and values in mm and degrees. `text` of `size` bytes. */

@@ -29,19 +29,35 @@ static const char *state_of(const gw_placement *placement)
     return solution->dof == 0 ? "well" : "under";
 }
 
-static json_t *words_of(const gw_submanifold *set)
+/* The other object of a constraint. */
+static const char *other_object(const gw_scene_constraint *c, const char *own)
+{
+    return strcmp(c->a.object, own) == 0 ? c->b.object : c->a.object;
+}
+
+/* The words of a branch's set, with the name of the object on whose curve or surface the
+ * placement's object slides. */
+static json_t *words_of(const gw_scene *scene, const gw_placement *placement,
+                        const gw_submanifold *set)
 {
     char words[256];
-    gw_submanifold_description(set, words, sizeof words);
+    const char *shape = NULL;
+    const gw_nurbs *nurbs = set->translation.locus.nurbs;
+    for (int i = 0; nurbs && i < placement->count; i++)
+        if (placement->constraints[i].fixed.nurbs == nurbs)
+            shape = other_object(&scene->constraints[placement->ids[i]],
+                                 scene->objects[placement->object].id);
+    gw_submanifold_description(set, shape, words, sizeof words);
     return json_string(words);
 }
 
 /* Adds the members of the chosen branch: its id, its words, and the parameters at `pose`. */
-static void add_branch(json_t *json, const gw_placement *placement, const gw_pose *pose)
+static void add_branch(json_t *json, const gw_scene *scene, const gw_placement *placement,
+                       const gw_pose *pose)
 {
     const gw_branch *branch = &placement->solution.branches[placement->branch];
     json_object_set_new(json, "branch", json_string(branch->id));
-    json_object_set_new(json, "words", words_of(&branch->set));
+    json_object_set_new(json, "words", words_of(scene, placement, &branch->set));
     json_object_set_new(json, "parameters", wire_parameters_at(&branch->set, pose));
 }
 
@@ -60,7 +76,7 @@ static json_t *joined_objects(const gw_scene *scene, const gw_placement *placeme
     const char *own = scene->objects[placement->object].id;
     for (int i = 0; i < placement->count; i++) {
         const gw_scene_constraint *c = &scene->constraints[placement->ids[i]];
-        add_once(list, strcmp(c->a.object, own) == 0 ? c->b.object : c->a.object);
+        add_once(list, other_object(c, own));
     }
     return list;
 }
@@ -82,43 +98,48 @@ static void add_carriers(json_t *json, const gw_scene *scene, const gw_layout *l
     json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
 }
 
-/* The freedoms in words of a body that touches something in one point; NULL where there are no
- * words for them. */
-static const char *motion_in_contact(const gw_scene_constraint *c, int freedoms)
+/* Writes the freedoms in words of a body that touches the object `on` in one point; nothing where
+ * there are no words for them. */
+static void motion_in_contact(const gw_scene_constraint *c, int freedoms, const char *on,
+                              char *words, size_t size)
 {
+    words[0] = 0;
     if (freedoms == 6)
-        return "free, as far as what it touches lets it go";
-    if (c->kind == GW_SLIDING && freedoms == 5)
-        return "slides on the surface (2), turns freely (3)";
-    if (c->kind == GW_ROLLING && freedoms == 3)
-        return "rolls on the surface (2), turns about its normal (1)";
-    if (c->kind == GW_PURE_ROLLING && freedoms == 2)
-        return "rolls on the surface (2)";
-    return NULL;
+        snprintf(words, size, "free, as far as what it touches lets it go");
+    else if (c->kind == GW_SLIDING && freedoms == 5)
+        snprintf(words, size, "slides on the %s (2), turns freely (3)", on);
+    else if (c->kind == GW_ROLLING && freedoms == 3)
+        snprintf(words, size, "rolls on the %s (2), turns about its normal (1)", on);
+    else if (c->kind == GW_PURE_ROLLING && freedoms == 2)
+        snprintf(words, size, "rolls on the %s (2)", on);
 }
 
-/* The motion in words of a body that one joint or contact joins to something at rest; NULL where it
- * has several relations. */
-static const char *words_of_single_relation(const gw_scene *scene, const char *id, int freedoms)
+/* Writes the motion in words of a body that one joint or contact joins to something at rest;
+ * nothing where it has several relations. */
+static void words_of_single_relation(const gw_scene *scene, const char *id, int freedoms,
+                                     char *words, size_t size)
 {
     int relations = 0;
-    const char *motion = NULL;
+    words[0] = 0;
     for (int i = 0; i < scene->joint_count; i++) {
         const gw_scene_joint *j = &scene->joints[i];
         if (!j->enabled || j->gear ||
             (strcmp(j->a.object, id) != 0 && strcmp(j->b.object, id) != 0))
             continue;
         relations++;
-        motion = gw_mobilizers[j->type].dof == freedoms ? gw_mobilizers[j->type].motion : NULL;
+        if (gw_mobilizers[j->type].dof == freedoms)
+            snprintf(words, size, "%s", gw_mobilizers[j->type].motion);
     }
     for (int i = 0; i < scene->constraint_count; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
         if (!c->enabled || (strcmp(c->a.object, id) != 0 && strcmp(c->b.object, id) != 0))
             continue;
         relations++;
-        motion = gw_constraint_is_positional(c->kind) ? NULL : motion_in_contact(c, freedoms);
+        if (!gw_constraint_is_positional(c->kind))
+            motion_in_contact(c, freedoms, other_object(c, id), words, size);
     }
-    return relations == 1 ? motion : NULL;
+    if (relations != 1)
+        words[0] = 0;
 }
 
 /* Writes "the linkage of 3 bodies has 1 freedom; this one moves with it", or, of a system of one
@@ -128,12 +149,11 @@ static void linkage_words(const gw_scene *scene, const char *id, const gw_scene_
 {
     int bodies = system->member_count, mobility = system->mobility;
     const char *more = mobility == 1 ? "" : "s";
-    const char *motion = bodies > 1      ? NULL
-                         : mobility == 0 ? "stands still"
-                                         : words_of_single_relation(scene, id, freedoms);
+    char motion[64 + GW_MAX_ID] = "stands still";
+    if (bodies == 1 && mobility > 0)
+        words_of_single_relation(scene, id, freedoms, motion, sizeof motion);
     if (bodies == 1)
-        snprintf(words, size, "%d freedom%s%s%s", mobility, more, motion ? ": " : "",
-                 motion ? motion : "");
+        snprintf(words, size, "%d freedom%s%s%s", mobility, more, motion[0] ? ": " : "", motion);
     else if (mobility == 0)
         snprintf(words, size, "the linkage of %d bodies cannot move", bodies);
     else
@@ -175,9 +195,9 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
     json_t *branches = json_object_get(json, "branches");
     for (int i = 0; i < solution->branch_count; i++)
         json_object_set_new(json_array_get(branches, (size_t)i), "words",
-                            words_of(&solution->branches[i].set));
+                            words_of(scene, placement, &solution->branches[i].set));
     if (placement->branch >= 0 && placement->branch < solution->branch_count)
-        add_branch(json, placement, pose);
+        add_branch(json, scene, placement, pose);
     add_system(json, scene, layout, placement->object);
     return json;
 }

@@ -170,7 +170,7 @@ static const wire_type nearest_parameters = {NULL, encode_nearest, wire_schema_l
 ENCODE(encode_words)
 {
     char words[160];
-    gw_submanifold_description(&((const gw_branch *)owner)->set, words, sizeof words);
+    gw_submanifold_description(&((const gw_branch *)owner)->set, NULL, words, sizeof words);
     return json_string(words);
 }
 

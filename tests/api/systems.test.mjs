@@ -1388,9 +1388,11 @@ for (const [type, words] of lone)
 test('bodies that slide and roll say so, marbles that may fly are no linkage', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'contact-freedoms' });
   const of = async (id) => (await expect(200, 'GET', `/solutions/${id}`)).json.words;
-  assert.equal(await of('slides'), '5 freedoms: slides on the surface (2), turns freely (3)');
-  assert.equal(await of('rolls'), '3 freedoms: rolls on the surface (2), turns about its normal (1)');
-  assert.equal(await of('rolls-purely'), '2 freedoms: rolls on the surface (2)');
+  assert.equal(await of('slides'), '5 freedoms: slides on the saddle (2), turns freely (3)');
+  assert.equal(await of('rolls'), '3 freedoms: rolls on the saddle (2), turns about its normal (1)');
+  assert.equal(await of('rolls-purely'), '2 freedoms: rolls on the saddle (2)');
+  await expect(200, 'POST', '/scene/open', { scene: 'nozzle-over-hood' });
+  assert.equal(await of('nozzle'), '3 freedoms: slides on the hood (2), turns about its normal (1)');
   await expect(200, 'POST', '/scene/open', { scene: 'blade-under-probe' });
   assert.equal(await of('probe'), '6 freedoms: free, as far as what it touches lets it go');
   await expect(200, 'POST', '/scene/open', { scene: 'marble-run' });

@@ -80,7 +80,7 @@ static void read_out(const gw_solution *s)
 {
     char text[512];
     for (int i = 0; i < s->branch_count; i++)
-        gw_submanifold_description(&s->branches[i].set, text, sizeof text);
+        gw_submanifold_description(&s->branches[i].set, NULL, text, sizeof text);
     if (s->status == GW_STATUS_INCOMPATIBLE)
         gw_conflict_description(&s->conflict, NULL, text, sizeof text);
 }

@@ -69,7 +69,7 @@ static void assert_in_closed_form(const gw_problem *p, gw_constraint *c,
     assert_int_equal(b->set.dof, dof);
     assert_int_equal(b->set.row_count, rows);
     char words[160];
-    gw_submanifold_description(&b->set, words, sizeof words);
+    gw_submanifold_description(&b->set, NULL, words, sizeof words);
     assert_string_equal(words, freedoms);
     assert_true(off(c, &b->nearest) < 1e-12);
     unsigned long long random = 5;

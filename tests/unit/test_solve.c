@@ -89,7 +89,7 @@ static void plane_on_plane_turns_and_slides(void **unused)
     assert_int_equal(set->translation.locus.kind, GW_LOCUS_PLANE);
     assert_vec(set->translation.of, c.mobile.p, 0);
     char words[128];
-    gw_submanifold_description(set, words, sizeof words);
+    gw_submanifold_description(set, NULL, words, sizeof words);
     assert_string_equal(words, "3 freedoms: slides in the plane (2), turns about its normal (1)");
 }
 
@@ -111,7 +111,7 @@ static void with_a_line_distance_it_moves_on_a_circle(void **unused)
         assert_vec(set->translation.of, gw_v3(0, 0, 0), 1e-12);
         assert_int_equal(solution.redundant_count, 0);
         char words[128];
-        gw_submanifold_description(set, words, sizeof words);
+        gw_submanifold_description(set, NULL, words, sizeof words);
         assert_string_equal(words,
                             "2 freedoms: moves along the circle (1), turns about its axis (1)");
     }
@@ -133,7 +133,7 @@ static void no_constraint_leaves_everything_free(void **unused)
     solve_set(NULL, 0);
     assert_mobility(1, 3, 3);
     char words[64];
-    gw_submanifold_description(&solution.branches[0].set, words, sizeof words);
+    gw_submanifold_description(&solution.branches[0].set, NULL, words, sizeof words);
     assert_string_equal(words, "6 freedoms: free");
     assert_true(solution.branches[0].distance == 0);
 }
@@ -147,11 +147,11 @@ static void one_point_does_not_shift_as_the_body_turns(void **unused)
                          distance(point_at(o), line(high, gw_v3(0, 1, 0)), 0.5)};
     char words[128];
     solve_set(c, 2);
-    gw_submanifold_description(&solution.branches[0].set, words, sizeof words);
+    gw_submanifold_description(&solution.branches[0].set, NULL, words, sizeof words);
     assert_string_equal(words, "4 freedoms: slides (1), turns freely (3)");
     c[1].mobile.p = arm;
     solve_set(c, 2);
-    gw_submanifold_description(&solution.branches[0].set, words, sizeof words);
+    gw_submanifold_description(&solution.branches[0].set, NULL, words, sizeof words);
     assert_non_null(strstr(words, "shifting as it turns"));
 }
 
