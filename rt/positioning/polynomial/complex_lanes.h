@@ -42,7 +42,7 @@ GW_LANE_INLINE void gw_subtract_product(gw_complex_lanes *sum, const gw_complex_
     sum->im -= a->re * b->im + a->im * b->re;
 }
 
-/* sum += k a, k one number for all */
+/* sum += k a, the same k in all lanes */
 GW_LANE_INLINE void gw_add_scaled(gw_complex_lanes *sum, double k, const gw_complex_lanes *a)
 {
     sum->re += k * a->re;
@@ -57,7 +57,7 @@ GW_LANE_INLINE void gw_add_complex_scaled(gw_complex_lanes *sum, gw_complex z,
     sum->im += creal(z) * a->im + cimag(z) * a->re;
 }
 
-/* out = a b; out may be either */
+/* out = a b; out may be a or b */
 GW_LANE_INLINE void gw_multiply(const gw_complex_lanes *a, const gw_complex_lanes *b,
                                 gw_complex_lanes *out)
 {
@@ -66,13 +66,13 @@ GW_LANE_INLINE void gw_multiply(const gw_complex_lanes *a, const gw_complex_lane
     out->re = re;
 }
 
-/* |a|^2, added */
+/* sum += |a|^2 */
 GW_LANE_INLINE void gw_add_modulus2(gw_lanes *sum, const gw_complex_lanes *a)
 {
     *sum += a->re * a->re + a->im * a->im;
 }
 
-/* out = a where the mask has bits, else b; out may be either */
+/* out = a where the mask has bits, else b; out may be a or b */
 GW_LANE_INLINE void gw_lane_select(const gw_mask *mask, const gw_lanes *a, const gw_lanes *b,
                                    gw_lanes *out)
 {

@@ -1,24 +1,26 @@
 /*
- * Points on lines of either side: systems whose rotation takes two vectors of the body to two of
- * the world, all of them linear in three unknowns x. There is such a rotation where their products
- * agree (Gram's matrix): three quadrics in P^3 with eight common points (three_quadrics.c). Any
- * thread, RT safe.
+ * Systems whose rotation takes two vectors m_1, m_2 of the body to two vectors f_1, f_2 of the
+ * world, all four linear in three unknowns x. Such a rotation exists if their Gram matrices are
+ * equal, f_i . f_j = m_i . m_j: three quadrics in P^3 with eight common points (three_quadrics.c).
+ * Any thread, RT safe.
  *
- * Two points on lines L_1, L_2, and a line of the body through Q: the vectors from P_1 to P_2 and
- * from P_1 to Q. P_2 - P_1 = delta w + rho (x_0 e_1 + x_1 e_2), w the lines' common normal,
- * determines P_1; Q is at x_2 on its line.
+ * Case 1: two points P_1, P_2 of the body on lines L_1, L_2, and a line of the body through a point
+ * Q. The vectors are P_2 - P_1 and Q - P_1. P_2 - P_1 = delta w + rho (x_0 e_1 + x_1 e_2), w the
+ * lines' common normal, determines P_1; Q is at x_2 on its line.
  *
- * A point P on a line, a line of the body through Q, and a point of the body on a plane that one of
- * its directions makes an angle with: the vector from P to Q, and the plane's normal. P is at x_0,
- * Q at x_1; the normal in the body follows from the angle and from P, but for x_2 across.
+ * Case 2: a point P of the body on a line, a line of the body through a point Q, a point of the
+ * body on a plane, and the angle of a direction u of the body with the plane's normal n. The
+ * vectors are Q - P and n. P is at x_0 and Q at x_1 on their lines; n in the body follows from the
+ * angle and from P except for its component x_2 normal to u and to the vector between the two
+ * points of the body.
  *
- * With the body and the world exchanged the inverse pose is found.
+ * Systems of these kinds with body and world exchanged are solved for the inverse pose.
  */
 #include <string.h>
 
 #include "rt/positioning/polynomial/quaternion_equations.h"
 
-#define TINY 1e-6 /* lines that are as good as parallel */
+#define TINY 1e-6 /* a sine, radius or determinant below this counts as zero */
 
 /* A vector that is linear in (x_0, x_1, x_2, 1). */
 typedef struct linear {
@@ -36,7 +38,7 @@ typedef struct fit {
 typedef struct parts {
     int points, lines, planes; /* points on lines, lines through points, points on planes */
     gw_distance_constraint point[2], line, plane;
-    gw_vec3 u, f; /* of the one angle */
+    gw_vec3 u, f; /* of the angle constraint */
     double cosine;
 } parts;
 
@@ -45,7 +47,7 @@ static gw_vec3 scaled_point(const gw_pose_system *c, gw_vec3 p, bool world)
     return gw_scale(1 / c->size, gw_sub(p, world ? c->middle_f : c->middle_m));
 }
 
-/* False where the leaf has anything else. */
+/* Sorts the constraints by kind; false if there are others. */
 static bool take_apart(const gw_pose_system *c, bool mirrored, parts *to)
 {
     *to = (parts){0};
@@ -78,7 +80,7 @@ static bool take_apart(const gw_pose_system *c, bool mirrored, parts *to)
 
 /* ---- the two kinds --------------------------------------------------------------------------- */
 
-/* True without an angle, or where the distances imply it: the angle of P_2 - P_1 with the lines'
+/* True if there is no angle, or if the distances imply it: the angle of P_2 - P_1 with the lines'
  * common normal. */
 static bool is_angle_implied(const gw_pose_system *s)
 {
@@ -100,7 +102,7 @@ static bool two_points(const parts *p, fit *to)
     if (rho < TINY)
         return false;
     gw_vec3 e1 = gw_scale(rho, one->d), e2 = gw_cross(w, e1), across = gw_cross(two->d, w);
-    double k = gw_dot(one->d, across); /* along L_1: by what is normal to L_2 */
+    double k = gw_dot(one->d, across); /* position along L_1: from the component normal to L_2 */
     gw_vec3 none = {0, 0, 0}, along = gw_scale(1 / k, one->d);
     to->p = one->a;
     to->f[0] = (linear){{e1, e2, none, gw_scale(delta, w)}};
@@ -184,7 +186,8 @@ static gw_vec3 value_of(const linear *v, const double x[3])
     return sum;
 }
 
-/* The rotation that takes u to a's direction, and v beside it to b's. */
+/* The rotation that takes u to the direction of a, and the half-plane of u and v to that of a and
+ * b. */
 static gw_quat turn_between(gw_vec3 u, gw_vec3 v, gw_vec3 a, gw_vec3 b)
 {
     gw_quat q = gw_quat_between(gw_unit(u), gw_unit(a));
@@ -205,8 +208,8 @@ static gw_pose pose_of(const gw_pose_system *c, const fit *s, const double x[3])
     return pose;
 }
 
-/* Reports a root's real part, where it is nearly real; false where it is no simple root or at
- * infinity. */
+/* Reports the pose of a root's real part if the root is nearly real; false if the root is multiple
+ * or at infinity. */
 static bool take_root(const gw_pose_system *c, const fit *s, const gw_homotopy_path *path)
 {
     const gw_complex *x = path->x;

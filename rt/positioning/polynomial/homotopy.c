@@ -1,8 +1,9 @@
 /*
- * Isolated poses: which polynomial system a leaf is, all roots of it, and which of these are poses.
- * The roots come of an eigenproblem (three_quadrics.c) or by homotopy continuation: a start system
- * with known roots, every path of it tracked to the target (path_tracking.c), lost ones again with
- * more care or by another homotopy. Any thread, RT safe; bounded by the system's `work`.
+ * Isolated poses of a leaf: selects a polynomial system, finds all of its roots, and reports those
+ * that are poses. The roots are found by an eigenproblem (three_quadrics.c) or by homotopy
+ * continuation: the path from each root of a start system is tracked to the target
+ * (path_tracking.c), and lost paths again with a smaller tolerance or by another homotopy. Any
+ * thread, RT safe; bounded by the system's `work`.
  */
 #include <assert.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 #include "rt/positioning/polynomial/quaternion_equations.h"
 #include "rt/positioning/polynomial/study_equations.h"
 
-#define SAME        1e-6 /* roots closer than this are one */
+#define SAME        1e-6 /* roots closer than this are the same */
 #define REAL        1e-6 /* imaginary parts below this are round-off */
-#define NEARLY_REAL 0.05 /* and below this the pose of a multiple root may be near */
-#define AT_INFINITY 1e-8 /* of N over the square of e; of the last coordinate */
-#define ATTEMPTS    2    /* homotopies with other factors gamma */
-#define REPEATS     3    /* times that single paths are tracked again, */
-#define MORE_CARE   5    /* each with so much more of it */
-#define SAMPLE      16   /* paths that show whether a curve passes through their ends */
+#define NEARLY_REAL 0.05 /* imaginary part below which the real part is reported */
+#define AT_INFINITY 1e-8 /* least |N| / |e|^2 of finite roots; least last coordinate */
+#define ATTEMPTS    2    /* homotopies tried, each with other factors gamma */
+#define REPEATS     3    /* times that lost paths are tracked again */
+#define MORE_CARE   5    /* divisor of the tolerance in each repetition */
+#define SAMPLE      16   /* paths tracked first, to detect a curve through their endpoints */
 
 /* ---- the root set ---------------------------------------------------------------------------- */
 
@@ -26,11 +27,11 @@ typedef struct root_set {
     const gw_pose_system *system;
     const gw_forms *forms;
     int count;
-    gw_complex_pose root[GW_MAX_PATHS]; /* simple ones */
-    int from[GW_MAX_PATHS];             /* the path that led there */
-    int again[GW_MAX_PATHS];            /* paths that were lost, or met another */
+    gw_complex_pose root[GW_MAX_PATHS]; /* simple roots */
+    int from[GW_MAX_PATHS];             /* path that ends at the root */
+    int again[GW_MAX_PATHS];            /* paths that were lost, or have the endpoint of another */
     int singular, lost, crossed;
-    int multiple; /* of those that are not simple: roots of all forms, with multiplicity */
+    int multiple; /* multiple roots that satisfy all forms, counted with multiplicity */
 } root_set;
 
 static void begin_root_set(root_set *h, const gw_pose_system *system, const gw_forms *f)
@@ -110,7 +111,7 @@ static void report_real_part(root_set *h, const gw_complex_pose *x)
     h->system->report(h->system->context, &pose);
 }
 
-/* The number of a root that is known already, or -1. */
+/* The index of the stored root that equals x, or -1. */
 static int find_root(const root_set *h, const gw_complex_pose *x)
 {
     for (int i = 0; i < h->count; i++)
@@ -119,8 +120,8 @@ static int find_root(const root_set *h, const gw_complex_pose *x)
     return -1;
 }
 
-/* Adds a root, by how its path ended: simple ones are kept, near multiple ones a pose is reported
- * at once. */
+/* Adds the endpoint of a path: simple roots are stored; near a multiple root the real part is
+ * reported at once; roots at infinity are dropped. */
 static void add_root(root_set *h, gw_complex_pose x, gw_path_end end)
 {
     normalise_quaternion(&x);
@@ -138,8 +139,8 @@ static void add_root(root_set *h, gw_complex_pose x, gw_path_end end)
     }
 }
 
-/* The end of path i. No two paths truly meet: where two end at one root, one of them went over to
- * the other, and both are to be tracked again. */
+/* Adds the endpoint of path i. Different paths have different simple endpoints: if two end at the
+ * same root, the tracker jumped from one path to the other, and both are tracked again. */
 static void add_endpoint(root_set *h, int i, gw_complex_pose x, gw_path_end end)
 {
     normalise_quaternion(&x);
@@ -158,7 +159,7 @@ static void add_endpoint(root_set *h, int i, gw_complex_pose x, gw_path_end end)
         h->from[before] = i;
 }
 
-/* True where the conjugate of a root is there too. */
+/* True if the conjugate of root i has been found too. */
 static bool has_conjugate(const root_set *h, int i)
 {
     bool found = imaginary_part(&h->root[i]) < REAL;
@@ -167,15 +168,16 @@ static bool has_conjugate(const root_set *h, int i)
     return found;
 }
 
-/* True where most of so many paths end near multiple roots: then a curve passes through them, as a
- * rule, and restarts are quicker. */
+/* True if more than two thirds of at least 12 paths end near multiple roots: usually a curve of
+ * solutions passes through them, and restarts of the numeric search are faster. */
 static bool mostly_singular(const root_set *h, int paths)
 {
     return paths >= 12 && 3 * h->singular > 2 * paths;
 }
 
-/* Real systems have their roots in conjugate pairs: one that is alone indicates a missing one.
- * Where as many are alone as paths were lost, the missing ones are added. */
+/* The roots of a real system form conjugate pairs, so a root without its conjugate indicates a
+ * missing root. If as many roots lack their conjugate as paths were lost, the conjugates are
+ * added. */
 static void add_conjugates(root_set *h)
 {
     int alone[GW_MAX_PATHS], count = 0;
@@ -209,7 +211,8 @@ static bool satisfies_forms(const root_set *h, const gw_complex_pose *x, double 
     return gw_forms_residual(h->forms, x) < tolerance && gw_forms_same_sense(h->forms, x);
 }
 
-/* Reports the simple roots that are nearly real. Returns how many roots there are. */
+/* Reports the simple roots that are nearly real. Returns the number of all roots, with
+ * multiplicity. */
 static int report_poses(root_set *h)
 {
     int count = h->multiple;
@@ -227,7 +230,8 @@ static int report_poses(root_set *h)
 
 /* ---- homotopies ------------------------------------------------------------------------------ */
 
-/* The target: the hyperplanes, or six combinations of them, and the cylinders needed. */
+/* Sets the target: the hyperplanes, or six combinations if there are more, and as many cylinders as
+ * complete them to six forms. */
 static void set_target(const gw_forms *f, int cylinders, gw_study_homotopy *s)
 {
     s->linear = 6 - cylinders;
@@ -246,8 +250,8 @@ static void set_target(const gw_forms *f, int cylinders, gw_study_homotopy *s)
         }
 }
 
-/* Multiplies each equation of the start by a phase gamma, so that paths meet no singular point;
- * another one for each attempt. */
+/* Sets the start system. Each equation is multiplied by a phase gamma, so that paths meet no
+ * singular point; each attempt has other phases. */
 static void set_start(gw_study_homotopy *s, int cylinders, int attempt)
 {
     gw_start_system(cylinders, s);
@@ -261,8 +265,8 @@ static void set_start(gw_study_homotopy *s, int cylinders, int attempt)
     }
 }
 
-/* One homotopy with all its paths: of three equations in the quaternion, t following from it, or of
- * a section in Study's coordinates. */
+/* A homotopy with all its paths: three equations in the quaternion, from which t follows, or a
+ * section of SE(3) in Study's coordinates. */
 typedef struct continuation {
     gw_homotopy homotopy;
     int count;                              /* of start roots */
@@ -274,7 +278,8 @@ typedef struct continuation {
     gw_study_matrices study;
 } continuation;
 
-/* Start i: every combination of e_1 .. e_3 of modulus one, or a root of the table. */
+/* Start root i: e_0 = 1 and e_1 .. e_3 roots of unity of the equations' degrees, or a root of the
+ * table. */
 static void start_root(const continuation *j, int i, gw_complex *x)
 {
     static const gw_complex unit[] = {1, -1, I, -I};
@@ -306,7 +311,7 @@ static void track_from(root_set *h, const continuation *j, const int *starts, in
     }
 }
 
-/* Tracks all paths; lost ones again with more care. */
+/* Tracks all paths, and lost ones again with a smaller tolerance. */
 static void track_all(root_set *h, const continuation *j, double care)
 {
     int starts[GW_MAX_PATHS], count = j->count, first = count < SAMPLE ? count : SAMPLE;
@@ -334,7 +339,7 @@ static void set_homotopy(continuation *j, int attempt)
     gw_study_matrices_of(&j->section, &j->study);
 }
 
-/* All roots by a homotopy, and by another one where paths stay lost. */
+/* Finds all roots by a homotopy, and by another one if paths remain lost. */
 static void solve_by_homotopy(root_set *h, continuation *j)
 {
     h->lost = j->count;
@@ -409,14 +414,15 @@ static bool solve_three_quadrics(root_set *h, const unknowns *u, const gw_three_
         if (h->count == before && !at_infinity(&x) && satisfies_forms(h, &x, 1e-5))
             h->multiple++;
     }
-    h->singular += h->crossed; /* there are eight: two equal ones are a double root */
+    h->singular += h->crossed; /* two equal ones of the eight are a double root */
     h->crossed = 0;
     return true;
 }
 
 /* ---- which system ---------------------------------------------------------------------------- */
 
-/* Paths to a multiple root do not prove that it is alone: a curve may pass through it. */
+/* The result of a solve. With multiple roots it is exact only if the roots are known to be finite
+ * in number: a curve of solutions may pass through a multiple root. */
 static gw_root_summary summarise_roots(root_set *h, bool finite)
 {
     bool simple = is_complete(h) && h->singular == 0;
@@ -426,7 +432,8 @@ static gw_root_summary summarise_roots(root_set *h, bool finite)
     return found;
 }
 
-/* The rotation's conditions, of the pose or of its inverse, whichever has t follow from R. */
+/* The conditions on the rotation, of the pose or else of its inverse (mirrored forms); false if t
+ * follows from R in neither. */
 static bool rotation_conditions(gw_forms *f, gw_rotation_conditions *c)
 {
     for (int side = 0; side < 2; side++) {

@@ -2,9 +2,10 @@
  * Systems whose rotation is known: their conditions on t alone, as three quadrics in (t, 1), among
  * whose eight common points (three_quadrics.c) are all poses. Any thread, RT safe.
  *
- * A form in y = (R, t, s, r, 1) becomes c r + a . t + b. One with r is a sphere, and takes r from
- * the others, which are planes; cylinders are quadrics as they are. A plane counts as a quadric
- * together with any other plane: points of that one are sorted out by the forms.
+ * A form in y = (R, t, s, r, 1) becomes c r + a . t + b. One form with c != 0 is a sphere and
+ * eliminates r from the others, which become planes; cylinders are quadrics. A plane is made a
+ * quadric by multiplication with an arbitrary plane, whose points are rejected by the residual of
+ * the forms.
  */
 #include <string.h>
 

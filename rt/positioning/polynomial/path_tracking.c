@@ -1,9 +1,9 @@
 /*
  * Path tracking (numerical homotopy continuation; Sommese and Wampler, "The numerical solution of
- * systems of polynomials", 2005, chapter 2). Along F(x, tau) = 0 a polynomial through the last
- * three points and their tangents predicts, Newton's method corrects; the predictor's error, of
- * sixth order, sets the step. Four paths are tracked side by side in the lanes of a vector, each at
- * its own pace; where one ends, the next one starts. Any thread, RT safe.
+ * systems of polynomials", 2005, chapter 2). Along F(x, tau) = 0 Hermite's polynomial through the
+ * last three points and their tangents predicts, and Newton's method corrects; the predictor's
+ * error, of sixth order, sets the step. Four paths are tracked side by side in the lanes of a
+ * vector, each with its own step; a lane whose path ends takes the next path. Any thread, RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -12,22 +12,22 @@
 #include "rt/positioning/polynomial/path_tracking.h"
 
 #define MAX_STEPS      1000
-#define PREDICTED      1e-3  /* error that a prediction may have */
+#define PREDICTED      1e-3  /* error of a prediction that the step is chosen for */
 #define FIRST_STEP     0.02  /* of tau */
 #define LAST_PART      1e-3  /* of tau: the endgame */
-#define AT_INFINITY    1e-7  /* of N over e . e: with less in the end, a path goes to infinity */
-#define LEAST_STEP     1e-11 /* in the endgame: a path with shorter steps ends in no simple root */
-#define PATCH_OUTGROWN 8     /* of e . e, with one entry held at one: another is to be held */
-/* Of multipliers, squared and added: beyond it elimination without pivots loses too many digits for
- * a step that the next one corrects. */
+#define AT_INFINITY    1e-7  /* least |N| / |e|^2 of a finite endpoint */
+#define LEAST_STEP     1e-11 /* of tau in the endgame, on a path to a simple root */
+#define PATCH_OUTGROWN 8     /* |e|^2, with one entry fixed at one, above which another is fixed */
+/* Limit of the sum of squared multipliers: above it elimination without pivots loses too many
+ * digits, and the lane is solved with pivots. */
 #define MAX_GROWTH 1e8
 
 enum { EQUATIONS = GW_PATH_UNKNOWNS - 1, POINTS = 3, SLOTS = POINTS + 1 };
 
-/* The affine patch of each lane: which unknown is held at one. */
+/* The affine patch of each lane: the unknown that is fixed at one. */
 typedef struct affine_patch {
-    int fixed[GW_LANES]; /* of the first four */
-    gw_mask before[3];   /* fixed <= k: the next one stands in column k */
+    int fixed[GW_LANES]; /* index of that unknown, 0 .. 3 */
+    gw_mask before[3];   /* lanes with fixed <= k: column k is of unknown k + 1 */
     unsigned active;     /* lanes in use */
 } affine_patch;
 
@@ -37,8 +37,7 @@ static double modulus2(gw_complex z)
     return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-/* ---- Newton's method: one lane, with pivots
- * ------------------------------------------------------- */
+/* ---- Newton's method: one lane, with pivots -------------------------------------------------- */
 
 typedef gw_complex_lanes matrix[EQUATIONS][EQUATIONS + 2];
 
@@ -50,8 +49,8 @@ static void exchange_rows(int n, gw_complex (*a)[EQUATIONS + 2], int i, int k)
     }
 }
 
-/* Solves for the two right-hand sides behind a by Gauss and Jordan's elimination with row pivots;
- * not finite where a is singular. */
+/* Solves for the two right-hand sides in the last columns of a by Gauss-Jordan elimination with row
+ * pivots; the result is not finite if a is singular. */
 static void solve_one(int n, gw_complex (*a)[EQUATIONS + 2])
 {
     for (int k = 0; k < n; k++) {
@@ -105,7 +104,7 @@ GW_LANE_INLINE void eliminate(int n, bool tangents, matrix a, gw_lanes *growth)
         }
 }
 
-/* The columns of the unknowns that move, and the right-hand sides. */
+/* The columns of the unknowns that are not fixed, and the right-hand sides -F and -dF/dtau. */
 GW_LANE_INLINE void fill(int n, bool tangents, const affine_patch *patch,
                          const gw_linearisation *now, matrix a)
 {
@@ -120,14 +119,14 @@ GW_LANE_INLINE void fill(int n, bool tangents, const affine_patch *patch,
     }
 }
 
-/* Column j of the solutions, with zero where a lane's unknown is held. */
+/* Column j of the solutions as a vector of all unknowns, zero at each lane's fixed one. */
 GW_LANE_INLINE void scatter(int n, const affine_patch *patch, matrix a, int j, gw_complex_lanes *d)
 {
     const gw_complex_lanes none = {{0}, {0}};
     for (int k = 0; k < 4; k++) {
         gw_mask held = k > 0 ? ~patch->before[k - 1] : ~(gw_mask){0};
         held = k < 3 ? held & patch->before[k] : held;
-        gw_complex_lanes x = k < 3 ? a[k][j] : none; /* the entries before the held one */
+        gw_complex_lanes x = k < 3 ? a[k][j] : none; /* the entries before the fixed one */
         if (k > 0)
             gw_complex_select(&patch->before[k - 1], &a[k - 1][j], &x, &x);
         gw_complex_select(&held, &none, &x, &d[k]);
@@ -136,7 +135,7 @@ GW_LANE_INLINE void scatter(int n, const affine_patch *patch, matrix a, int j, g
         d[k] = a[k - 1][j];
 }
 
-/* Lanes that need pivots, one by one. */
+/* Solves the lanes that need pivots, one by one. */
 static void solve_again(int n, bool tangents, const affine_patch *patch,
                         const gw_linearisation *now, const gw_lanes *growth, matrix a)
 {
@@ -157,7 +156,7 @@ static void solve_again(int n, bool tangents, const affine_patch *patch,
     }
 }
 
-/* Lengths of steps: the quaternion's largest part is near one, the rest is measured by itself. */
+/* Squared lengths of steps: |d_e|^2 + |d_g|^2 / (1 + |g|^2) for x = (e, g); |e| is near one. */
 GW_LANE_INLINE void measure(int n, const gw_complex_lanes *x, const gw_complex_lanes *d,
                             gw_lanes *length2)
 {
@@ -194,8 +193,8 @@ GW_LANE_INLINE void step(int n, bool tangents, const affine_patch *patch,
         x[k].re += d[k].re, x[k].im += d[k].im;
 }
 
-/* One Newton step in all lanes; the tangents come with it where there is room for them. `length2`:
- * the squares of the steps' lengths, infinite or not a number where a lane is singular. */
+/* One Newton step in all lanes; tangents are written to v unless it is NULL. `length2`: the squares
+ * of the steps' lengths, infinite or not a number where a lane is singular. */
 GW_TARGET_CLONES
 static void newton_step(const gw_homotopy *p, const affine_patch *patch, const gw_lanes *tau,
                         gw_complex_lanes *x, gw_complex_lanes *v, gw_lanes *length2)
@@ -221,31 +220,32 @@ typedef struct path_point {
     gw_complex_lanes x[GW_PATH_UNKNOWNS], v[GW_PATH_UNKNOWNS];
 } path_point;
 
-/* The phase of a lane: towards its first tangent, tracking, or at tau = 1 down to round-off. */
+/* The phase of a lane: Newton's method at tau = 0 for the first tangent, tracking, or Newton's
+ * method at tau = 1 down to round-off. */
 typedef enum phase { STARTING, MOVING, FINISHING } phase;
 
 typedef struct lane_path {
     gw_homotopy_path *path;
     phase phase;
-    int known; /* points */
+    int known; /* number of points that the predictor uses */
     int steps;
-    double at, step; /* tau */
-    double before;   /* the last length squared, when finishing */
+    double at, step; /* of tau: the last point, the next step */
+    double before;   /* squared length of the last Newton step, when finishing */
 } lane_path;
 
-/* Four paths. Their points are a ring, the one being made at `head`. */
+/* The paths of all lanes. Their points form a ring, in which `head` is the point being computed. */
 typedef struct tracker {
     const gw_homotopy *p;
     double tolerance2;
     affine_patch patch;
     lane_path lane[GW_LANES];
     path_point ring[SLOTS];
-    gw_mask known[POINTS]; /* lanes with so old a point */
+    gw_mask known[POINTS]; /* lanes that have a point of this age */
     int head;
     gw_homotopy_path *next, *end;
 } tracker;
 
-/* The point of so many steps ago. */
+/* The point `age` steps before the last one; age -1 is the point being computed. */
 static path_point *point_ago(tracker *c, int age)
 {
     return &c->ring[(c->head + SLOTS - 1 - age) % SLOTS];
@@ -259,7 +259,7 @@ static int largest_entry(const gw_complex *x)
     return most;
 }
 
-/* N over e . e, and less where the quaternion is small beside the rest. */
+/* |N| / |e|^2, made smaller if the quaternion is small compared with the other unknowns. */
 static double relative_norm(const gw_homotopy *p, const gw_complex *x)
 {
     gw_complex n = 0;
@@ -273,7 +273,7 @@ static double relative_norm(const gw_homotopy *p, const gw_complex *x)
     return sqrt(modulus2(n)) / (size + 1e-6 * rest);
 }
 
-/* The end of a path where Newton's method does not converge as it does at simple roots. */
+/* The kind of endpoint at which Newton's method does not converge as at a simple root. */
 static gw_path_end not_simple(const gw_homotopy *p, const gw_complex *x)
 {
     return relative_norm(p, x) < 5e-3 ? GW_END_INFINITY : GW_END_SINGULAR;
@@ -334,7 +334,7 @@ static bool load_lane(tracker *c, int lane, bool finish)
     return true;
 }
 
-/* After a rejected step a lane's points stay as old as they were. */
+/* Moves a lane's points on by one slot after a rejected step, so that they keep their ages. */
 static void repeat_points(tracker *c, int lane)
 {
     for (int age = -1; age < POINTS - 1; age++) {
@@ -367,7 +367,7 @@ static void give_up(tracker *c, int lane, const path_point *last)
 
 /* ---- a round --------------------------------------------------------------------------------- */
 
-/* The tau that each lane steps to. */
+/* Sets the tau that each lane steps to. */
 static void choose_targets(tracker *c)
 {
     gw_lanes *tau = &c->ring[c->head].tau;
@@ -378,7 +378,7 @@ static void choose_targets(tracker *c)
     }
 }
 
-/* The weights of a point and its tangent in the polynomial through all known ones:
+/* The weights of a point and its tangent in the polynomial through all known points:
  *   L_i = prod (tau - tau_k) / (tau_i - tau_k),  k != i,   L_i' = sum 1 / (tau_i - tau_k)
  *   x = sum (1 - 2 (tau - tau_i) L_i') L_i^2 x_i + (tau - tau_i) L_i^2 v_i
  * (Hermite's basis). */
@@ -422,12 +422,12 @@ static void predict_point(tracker *c)
         }
         to->x[n] = x;
     }
-    for (int lane = 0; lane < GW_LANES; lane++) /* nothing corrects it */
+    for (int lane = 0; lane < GW_LANES; lane++) /* the fixed unknown, which is not corrected */
         gw_lane_set(&to->x[c->patch.fixed[lane]], lane, 1);
 }
 
-/* The factor of the next step, within 0.5 and 2, by the error squared in units of what it may be:
- * it grows with the step's power of 2 known. */
+/* The factor of the next step, within 0.5 .. 2, from the square of the prediction's error over its
+ * tolerance; the error is of order 2 `known` in the step. */
 static double step_growth(double part2, int known)
 {
     return fmin(2, fmax(0.5, 0.9 * pow(part2 + 1e-18, -0.25 / known)));
@@ -438,7 +438,8 @@ static bool newton_converges(double first2, double second2)
     return second2 < 1e-10 && (second2 < 1e-2 * first2 || second2 < 1e-11); /* round-off */
 }
 
-/* Another entry of the quaternion is held at one where that has become small. */
+/* Fixes the quaternion's largest entry at one when the fixed entry has become small in
+ * comparison. */
 static void change_patch(tracker *c, int lane)
 {
     gw_complex e[4];
@@ -456,7 +457,7 @@ static void change_patch(tracker *c, int lane)
         rescale_point(c, point_ago(c, age), lane, fixed);
 }
 
-/* A step is accepted. */
+/* Accepts a step and sets the size of the next one; at tau = 1 the endpoint is refined. */
 static void accept_step(tracker *c, int lane, double part2)
 {
     lane_path *t = &c->lane[lane];
@@ -488,7 +489,7 @@ static void accept_step(tracker *c, int lane, double part2)
     change_patch(c, lane);
 }
 
-/* A step is rejected: a shorter one next time. */
+/* Rejects a step: the next one is shorter, and below the least step the path is given up. */
 static void reject_step(tracker *c, int lane)
 {
     lane_path *t = &c->lane[lane];
@@ -499,7 +500,8 @@ static void reject_step(tracker *c, int lane)
         give_up(c, lane, s);
 }
 
-/* Newton's method at tau = 1 down to round-off; the path's own x is where it began. */
+/* Judges a Newton step at tau = 1, repeated down to round-off. Without convergence the path ends at
+ * `path->x`, where these steps began. */
 static void refine_endpoint(tracker *c, int lane, double first2, double second2)
 {
     lane_path *t = &c->lane[lane];
@@ -533,7 +535,7 @@ static void after_step(tracker *c, int lane, double first2, double second2)
         give_up(c, lane, &c->ring[c->head]);
 }
 
-/* One step of every lane: predict, and two of Newton's steps. */
+/* One step of every lane: a prediction and two Newton steps. */
 static void step_all_lanes(tracker *c)
 {
     path_point *to = &c->ring[c->head];

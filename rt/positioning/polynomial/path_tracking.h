@@ -9,8 +9,8 @@
 
 #include "rt/positioning/polynomial/complex_lanes.h"
 
-#define GW_PATH_UNKNOWNS 8   /* at most: Study's coordinates */
-#define GW_MAX_PATHS     320 /* of one homotopy: what the time bound allows */
+#define GW_PATH_UNKNOWNS 8   /* at most: Study's coordinates (e, g) */
+#define GW_MAX_PATHS     320 /* of one homotopy, to bound its time */
 
 /* How a path ends. */
 typedef enum gw_path_end {
@@ -32,7 +32,7 @@ typedef struct gw_linearisation {
 typedef struct gw_homotopy {
     int unknowns; /* one more than equations: 4 or 8 */
     const void *system;
-    /* F at x and tau; rates only where they are asked for */
+    /* F at x and tau; dF/dtau only if `rates` */
     void (*evaluate)(const void *system, const gw_complex_lanes *x, const gw_lanes *tau, bool rates,
                      gw_linearisation *out);
     long *work; /* counted down */
@@ -41,17 +41,17 @@ typedef struct gw_homotopy {
 
 enum { GW_QUATERNION_STEP_COST = 2 * GW_LANES, GW_STUDY_STEP_COST = 4 * GW_LANES };
 
-/* A path: where it is, and how it ended. */
+/* A path: its start root, replaced by its endpoint, and how it ended. */
 typedef struct gw_homotopy_path {
     gw_complex x[GW_PATH_UNKNOWNS];
     gw_path_end end;
 } gw_homotopy_path;
 
-/* Tracks paths from tau = 0 to 1; `care` divides the tolerance of steps. */
+/* Tracks paths from tau = 0 to 1; the tolerance of a prediction is divided by `care`. */
 void gw_track_paths(const gw_homotopy *homotopy, double care, gw_homotopy_path *path, int count);
 
-/* Newton's method at tau = 1 only, from nearby down to round-off. x stays where there is no simple
- * root. */
+/* Newton's method at tau = 1 only, from nearby down to round-off. x is unchanged if there is no
+ * simple root. */
 void gw_refine_endpoints(const gw_homotopy *homotopy, gw_homotopy_path *path, int count);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "rt/positioning/polynomial/pose_forms.h"
 
-#define SAME_FORM 1e-18 /* squares: a form with less of its own is a combination of others */
+#define SAME_FORM 1e-18 /* squared normal part of a unit form that depends on the others */
 
 /* Generic rotations of the scaled frames. */
 static const gw_quat generic_world = {0.5233, 0.3391, -0.6082, 0.4910};
@@ -82,7 +82,7 @@ static double scale_to_one(double *h)
 }
 
 /* Reduces a form of unit size to its part that is normal to the hyperplanes; returns the square of
- * that. */
+ * that part. */
 static double normal_part(const gw_forms *s, double *h)
 {
     double rest = 1;
@@ -212,7 +212,7 @@ void gw_forms_of(const gw_pose_system *c, gw_forms *s)
 
 /* ---- linear dependence ----------------------------------------------------------------------- */
 
-/* True where a row is a combination of the hyperplanes. */
+/* True if a row is a linear combination of the hyperplanes. */
 static bool is_implied_by_forms(const gw_forms *s, const gw_row *from)
 {
     if (!has_form(from))

@@ -10,7 +10,7 @@
  *   (R(e), N t, R(e)^T t, N r, N),  R(e) quadratic.
  *
  * Coordinates are centred, divided by the problem's size, and rotated by a generic rotation on
- * either side, so that no lattice number is special. Any thread, RT safe.
+ * either side, so that integer or aligned coordinates are no special case. Any thread, RT safe.
  */
 #ifndef GW_POSITIONING_POLYNOMIAL_POSE_FORMS_H
 #define GW_POSITIONING_POLYNOMIAL_POSE_FORMS_H
@@ -21,7 +21,7 @@
 /* Where the parts of y begin. */
 enum { GW_Y_R = 0, GW_Y_T = 9, GW_Y_S = 12, GW_Y_TT = 15, GW_Y_ONE = 16, GW_Y = 17 };
 
-#define GW_MAX_CYLINDER_FORMS 8 /* cylinders kept; what is beyond is only verified */
+#define GW_MAX_CYLINDER_FORMS 8 /* cylinders stored; further ones are only verified */
 #define GW_MAX_SENSES         8
 
 /* h . y - (l . y)^2 = 0: a cylinder's row, |X - f|^2 - value^2 less the square along its axis. */
@@ -29,7 +29,7 @@ typedef struct gw_cylinder_form {
     double h[GW_Y], l[GW_Y];
 } gw_cylinder_form;
 
-/* The rows of a leaf: independent hyperplanes h . y = 0, and cylinders. */
+/* The rows of a leaf: linearly independent hyperplanes h . y = 0, and cylinders. */
 typedef struct gw_forms {
     gw_pose world, body; /* frames of the scaled problem: x = p + size R(q) x' */
     double size;         /* m */
@@ -45,7 +45,7 @@ typedef struct gw_complex_pose {
     gw_complex e[4], t[3];
 } gw_complex_pose;
 
-/* False where there are rows of free-form shapes, which are no polynomials of the pose and have no
+/* False if there are rows of free-form shapes, which are not polynomial in the pose and have no
  * form. */
 bool gw_is_polynomial(const gw_pose_system *system);
 /* The forms of all rows that have one. */
@@ -58,11 +58,12 @@ gw_quat gw_forms_rotation(const gw_forms *forms, gw_quat rotation);
 gw_pose gw_forms_pose(const gw_forms *forms, const gw_complex_pose *scaled);
 /* The largest value of all forms at a root, relative to the terms they are made of. */
 double gw_forms_residual(const gw_forms *forms, const gw_complex_pose *root);
-/* False where vectors that are parallel by the rows are opposite: another branch's. */
+/* False if directions that must be parallel are opposite at the root: it belongs to another
+ * branch. */
 bool gw_forms_same_sense(const gw_forms *forms, const gw_complex_pose *root);
-/* R(e) and N, into y. */
+/* Writes R(e) and N into y. */
 void gw_rotation_coordinates(const gw_complex e[4], gw_complex y[GW_Y]);
-/* All of y. */
+/* All coordinates y of a pose. */
 void gw_forms_coordinates(const gw_complex_pose *root, gw_complex y[GW_Y]);
 
 #endif

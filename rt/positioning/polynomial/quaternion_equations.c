@@ -49,8 +49,8 @@ static void turning_table(double (*p)[GW_MONOMIALS])
 
 /* ---- elimination ----------------------------------------------------------------------------- */
 
-/* Gauss and Jordan's elimination of columns first .. first + count - 1 from rows `from` on, by the
- * largest entry; pivot rows come first, pivots are one. Returns how many. */
+/* Gauss-Jordan elimination of columns first .. first + count - 1 from rows `from` on, with the
+ * largest entry as pivot; pivot rows come first, pivots are one. Returns the number of pivots. */
 static int eliminate_columns(double (*h)[GW_Y], int from, int rows, int first, int count)
 {
     int n = from;
@@ -134,7 +134,7 @@ static void add_multiple(double *to, double k, const double *w)
         to[i] += k * w[i];
 }
 
-/* Of a pinned point s and r are affine in R: substitutes them. */
+/* Substitutes s and r, which are affine in R if a point is pinned. */
 static void substitute_pinned(const parts *p, double *h)
 {
     double s[3] = {h[GW_Y_S], h[GW_Y_S + 1], h[GW_Y_S + 2]}, r = h[GW_Y_TT];
@@ -166,7 +166,8 @@ static void add_product(double (*q)[GW_MONOMIALS], double k, const double *a, co
             q[i][j] += 0.5 * k * (a[i] * b[j] + b[i] * a[j]);
 }
 
-/* N times a form: N (linear part) + s N^2 + r N^2. */
+/* N times a form, with h_s and h_r its coefficients of s and r:
+ * N (linear part) + h_s . R(e)^T (N t) + h_r |N t|^2. */
 static void whole_form(const parts *p, const double *h, double (*q)[GW_MONOMIALS])
 {
     double w[GW_MONOMIALS];
@@ -233,7 +234,8 @@ static void add_coupled(const parts *p, const double *h, gw_rotation_conditions 
     add_quartic(c, (const double(*)[GW_MONOMIALS])q);
 }
 
-/* A cylinder of the body, whose axis has a part in s, needs a pinned point. */
+/* Adds a cylinder. One of the body, whose l has a part in s, is left out unless a point is
+ * pinned. */
 static void add_cylinder(const parts *p, const gw_cylinder_form *x, gw_rotation_conditions *c)
 {
     double q[GW_MONOMIALS][GW_MONOMIALS] = {{0}}, h[GW_Y], l[GW_Y], w[GW_MONOMIALS];
@@ -251,7 +253,7 @@ static void add_cylinder(const parts *p, const gw_cylinder_form *x, gw_rotation_
     add_quartic(c, (const double(*)[GW_MONOMIALS])q);
 }
 
-/* Eliminates t from the coupled rows by the rows for t; true where none is left in any. */
+/* Eliminates t from the coupled rows by the rows for t; true if neither t nor r is left in them. */
 static bool eliminate_t(reduced *r)
 {
     double left = 0;

@@ -1,7 +1,7 @@
 /*
  * The start system of homotopies in Study's coordinates: sections by generic forms, and their
- * roots. The numbers are arbitrary; start_roots.c has the roots that
- * tests/tools/make_start_system.c found. Any thread, RT safe.
+ * roots. The coefficients are arbitrary; start_roots.c and start_roots_3.c have the roots, found by
+ * tests/tools/make_start_system.c. Any thread, RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -26,7 +26,7 @@ int gw_start_root_count(int cylinders)
     return 40 << cylinders;
 }
 
-/* An axis of the world has no part in s. */
+/* The cylinders are of the world: their l has no part in s. */
 void gw_start_system(int cylinders, gw_study_homotopy *s)
 {
     s->linear = 6 - cylinders;

@@ -1,14 +1,14 @@
 /*
- * Sections of SE(3), in 17 coordinates, by six forms: as equations in Study's coordinates, as path
- * tracking evaluates them. Any thread, RT safe.
+ * Sections of SE(3), in 17 coordinates, by six forms, as equations in Study's coordinates that path
+ * tracking evaluates. Any thread, RT safe.
  *
  * With g = t e / 2 (t as a quaternion), e . g = 0 and all coordinates are quadratic:
  *
  *   N t = 2 (e_0 g_v - g_0 e_v + e_v x g_v),  N s = 2 (e_0 g_v - g_0 e_v - e_v x g_v)
  *   N |t|^2 = 4 g . g
  *
- * which stays smooth where a path goes through infinity, N = 0. So a form is, with p = a + b and
- * d = a - b of its parts a by t and b by s,
+ * which stays smooth where a path goes through infinity, N = 0. With a, b and c the coefficients of
+ * t, s and r in a form, p = a + b and d = a - b, the form is
  *
  *   e^T K e + 2 (e_0 p . g_v - g_0 p . e_v + d . (e_v x g_v)) + 4 c g . g
  *
@@ -55,7 +55,7 @@ static void matrix_of(const gw_complex *h, gw_complex *m)
 
 /* ---- in all lanes ---------------------------------------------------------------------------- */
 
-/* The monomials that the entries of a matrix are multiplied by, half of them. */
+/* Half of the monomials that multiply the entries of a matrix. */
 GW_LANE_INLINE void monomials(const gw_complex_lanes *x, gw_complex_lanes *w)
 {
     const gw_complex_lanes *e = x, *g = x + 4;

@@ -22,7 +22,7 @@ typedef struct gw_matrix_segment {
     gw_complex from[GW_STUDY_ENTRIES], by[GW_STUDY_ENTRIES];
 } gw_matrix_segment;
 
-/* The homotopy as it is evaluated. */
+/* The homotopy as matrices, for gw_study_evaluate(). */
 typedef struct gw_study_matrices {
     int linear;
     gw_matrix_segment form[6], axis[6];
@@ -53,7 +53,7 @@ gw_complex_pose gw_start_root(int cylinders, const gw_study_homotopy *homotopy, 
 /* e_1, e_2, e_3 of each start root, e_0 = 1, real and imaginary parts; t follows from them. */
 extern const double gw_start_roots_0[40][6], gw_start_roots_1[80][6], gw_start_roots_2[160][6];
 
-/* The same with t behind, which three hyperplanes do not determine. */
+/* The same followed by t, which three hyperplanes do not determine. */
 extern const double gw_start_roots_3[320][12];
 
 #endif

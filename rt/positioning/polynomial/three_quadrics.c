@@ -19,7 +19,7 @@
 #define RANK      (MONOMIALS - ROOTS)
 #define TINY      1e-10 /* pivots below this are zero: the quadrics are of unit size */
 
-/* Number of the monomial e_i e_j e_k e_l: the indices in falling order count combinations. */
+/* Index of the monomial e_i e_j e_k e_l, 0 .. 34, in the combinatorial number system. */
 static int quartic_index(int i, int j, int k, int l)
 {
     static const int four[] = {0, 1, 5, 15}, three[] = {0, 1, 4, 10}, two[] = {0, 1, 3, 6};
@@ -45,8 +45,8 @@ static void build_equations(const double (*q)[GW_MONOMIALS], double (*a)[MONOMIA
                         a[row][quartic_index(i, j, k, l)] += q[n][at];
 }
 
-/* Row reduction with the largest pivot of all; order[] has the pivots' columns, then the others.
- * Returns the rank, at most `most`. */
+/* Row reduction with full pivoting; order[] has the pivots' columns, then the others. Returns the
+ * rank, at most `most`. */
 static int reduce_rows(int rows, int columns, int stride, double *a, int most, int *order)
 {
     for (int i = 0; i < columns; i++)
@@ -80,7 +80,7 @@ static int reduce_rows(int rows, int columns, int stride, double *a, int most, i
     return most;
 }
 
-/* N, from the reduced equations; false where it has more than eight columns. */
+/* N, from the reduced equations; false if the null space has more than eight dimensions. */
 static bool null_space(const double (*q)[GW_MONOMIALS], double (*n)[ROOTS])
 {
     double a[30][MONOMIALS];
@@ -97,7 +97,7 @@ static bool null_space(const double (*q)[GW_MONOMIALS], double (*n)[ROOTS])
     return true;
 }
 
-/* The matrix of lambda; false where u is zero at a root. */
+/* X = N_u^-1 N_v, whose eigenvalues are lambda; false if u is zero at a root. */
 static bool action_matrix(const double (*n)[ROOTS], double (*x)[ROOTS])
 {
     static const double u[] = {0.61, -0.43, 0.37, 0.55}, v[] = {-0.29, 0.52, 0.71, -0.38};
@@ -151,7 +151,7 @@ static void to_hessenberg(double (*x)[ROOTS], gw_complex (*h)[ROOTS])
             h[i][j] = x[i][j];
 }
 
-/* The eigenvalue of the last two rows that is nearer to the last entry (Wilkinson's shift). */
+/* The eigenvalue of the last 2 x 2 block that is nearer to the last entry (Wilkinson's shift). */
 static gw_complex shift_of(gw_complex (*h)[ROOTS], int last)
 {
     gw_complex a = h[last - 1][last - 1], b = h[last - 1][last], c = h[last][last - 1],
@@ -211,7 +211,7 @@ static bool action_eigenvalues(double (*x)[ROOTS], gw_complex lambda[ROOTS])
     return true;
 }
 
-/* Solves (X - lambda) c = b in place of b, by elimination; tiny pivots are made small ones. */
+/* Solves (X - lambda) c = b in place of b, by elimination; pivots below 1e-15 are set to 1e-15. */
 static void solve_shifted(const double (*x)[ROOTS], gw_complex lambda, gw_complex *b)
 {
     gw_complex a[ROOTS][ROOTS + 1];

@@ -7,7 +7,7 @@
 
 #define DEGREE    8 /* in exp(i phi) */
 #define DFT       GW_TRIGONOMETRIC_SAMPLES
-#define NEAR_UNIT 2e-2 /* a double root's halves may leave the circle by the root of round-off */
+#define NEAR_UNIT 2e-2 /* round-off moves double roots off the unit circle by its square root */
 
 double gw_trigonometric_cosine(int k)
 {
@@ -22,11 +22,11 @@ static double squared_modulus(double complex z)
     return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-/* Coefficients of z^8 ... z^0 out of samples; returns the largest. */
+/* Coefficients of z^0 .. z^8 from samples; returns the largest modulus. */
 static double interpolate_coefficients(const double sample[DFT], double complex c[DEGREE + 1])
 {
     double most = 0;
-    for (int n = 0; n <= DEGREE / 2; n++) { /* real: those beyond the middle are conjugates */
+    for (int n = 0; n <= DEGREE / 2; n++) { /* real polynomial: c[4 - n] = conj(c[4 + n]) */
         double even = 0, odd = 0;
         for (int k = 0; k < DFT; k++) {
             even += sample[k] * gw_trigonometric_cosine(k * n);
@@ -39,8 +39,8 @@ static double interpolate_coefficients(const double sample[DFT], double complex 
     return sqrt(most);
 }
 
-/* All roots at once (Weierstrass' iteration), lowest coefficient first; returns their number. To
- * some digits: each is polished later, and multiple ones are no sharper than that. */
+/* All roots at once (Weierstrass' iteration), lowest coefficient first; returns their number. They
+ * are accurate to some digits only, as multiple roots are in any case; callers refine them. */
 static int all_roots(const double complex *c, double complex z[DEGREE])
 {
     int n = DEGREE, low = 0;
