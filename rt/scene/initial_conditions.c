@@ -155,10 +155,9 @@ static double within_limits(double q, double lower, double upper, bool turns)
 }
 
 static void note_beyond(gw_scene_system *s, const gw_system_member *member, int coordinate,
-                        const gw_system_body_def *d, double was)
+                        const gw_system_body_def *d, double was, double now)
 {
-    double now = d->position[coordinate], lower = d->lower[coordinate],
-           upper = d->upper[coordinate];
+    double lower = d->lower[coordinate], upper = d->upper[coordinate];
     gw_beyond_limits *most = &s->beyond;
     double by = fmax(fabs(now - was), fmax(lower - now, now - upper));
     double before = most->number < 0 ? 0
@@ -174,9 +173,28 @@ static void note_beyond(gw_scene_system *s, const gw_system_member *member, int 
                                    .upper = upper};
 }
 
+/* Rotates less about the same axis until both angles, which grow with the rotation, are within. */
+static void keep_ball_within_limits(gw_scene_system *s, const gw_system_member *member,
+                                    gw_system_body_def *d)
+{
+    double was[2], now[2], across = hypot(d->position[0], d->position[1]);
+    gw_scene_ball_angles(d->position, was);
+    double most = d->limited[1] ? fmin(was[1], d->upper[1]) : was[1];
+    if (d->limited[0] && was[0] > d->upper[0])
+        most = fmin(most, 2 * asin(fmin(1, was[1] / across * sin(d->upper[0] / 2))));
+    for (int i = 0; i < 3 && most < was[1]; i++)
+        d->position[i] *= most / was[1];
+    gw_scene_ball_angles(d->position, now);
+    for (int i = 0; i < 2; i++)
+        if (d->limited[i])
+            note_beyond(s, member, i, d, was[i], now[i]);
+}
+
 void gw_scene_system_keep_within_limits(gw_scene_system *s, int body)
 {
     gw_system_body_def *d = &s->bodies[body];
+    if (d->joint == GW_MOBILIZER_SPHERICAL)
+        keep_ball_within_limits(s, &s->members[body], d);
     if (d->set || gw_mobilizer_rotation(d->joint) < 6)
         return;
     for (int j = 0; j < gw_mobilizers[d->joint].dof; j++) {
@@ -187,7 +205,7 @@ void gw_scene_system_keep_within_limits(gw_scene_system *s, int body)
         d->position[j] = within_limits(was, d->lower[j], d->upper[j], turns);
         double by = d->position[j] - was;
         note_beyond(s, &s->members[body], j, d,
-                    d->position[j] - (turns ? remainder(by, 2 * GW_PI) : by));
+                    d->position[j] - (turns ? remainder(by, 2 * GW_PI) : by), d->position[j]);
     }
 }
 
@@ -195,10 +213,13 @@ void gw_scene_system_note_beyond_limits(gw_scene_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body_def *d = &s->bodies[i];
-        bool angles = !d->set && gw_mobilizer_rotation(d->joint) == 6;
-        for (int j = 0; angles && j < gw_mobilizers[d->joint].dof; j++)
-            if (d->limited[j])
-                note_beyond(s, &s->members[i], j, d, d->position[j]);
+        const double *now = d->position;
+        double angles[2];
+        if (d->joint == GW_MOBILIZER_SPHERICAL)
+            gw_scene_ball_angles(now, angles), now = angles;
+        for (int j = 0; !d->set && j < gw_mobilizers[d->joint].dof; j++)
+            if (d->limited[j] && (j < 2 || d->joint != GW_MOBILIZER_SPHERICAL))
+                note_beyond(s, &s->members[i], j, d, now[j], now[j]);
     }
     if (s->projected_body < 0)
         s->projected_body = s->beyond.number;

@@ -109,7 +109,15 @@ static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error
     return check_limits(j, index, i, error);
 }
 
-/* Parameters of a spherical joint that must be equal for all axes. */
+void gw_scene_ball_angles(const double r[3], double angles[2])
+{
+    double whole = gw_norm(gw_v3(r[0], r[1], r[2])), across = hypot(r[0], r[1]);
+    double sine = whole > 0 ? across / whole * sin(whole / 2) : 0; /* of half the swing */
+    angles[0] = 2 * asin(fmin(1, fabs(sine)));
+    angles[1] = whole;
+}
+
+/* Parameters of a spherical joint that must be equal for all axes, and angles that have limits. */
 static bool check_ball(const gw_scene_joint *j, int index, gw_error *error)
 {
     char where[48];
@@ -131,6 +139,13 @@ static bool check_ball(const gw_scene_joint *j, int index, gw_error *error)
                                     "limits of a spherical joint are [0, swing of the z axes], "
                                     "[0, whole rotation], null");
     }
+    double angles[2];
+    gw_scene_ball_angles(j->position, angles);
+    for (int i = 0; i < 2 && j->has_position; i++)
+        if (j->limited[i] && angles[i] > j->upper[i])
+            return gw_scene_invalid(error, "joints", index, "/position",
+                                    "%s by %g rad, must be within the limit, %g",
+                                    i == 0 ? "swings z" : "rotates", angles[i], j->upper[i]);
     return true;
 }
 

@@ -354,6 +354,10 @@ bool gw_scene_body(const gw_scene *scene, const char *name, gw_body_ref *body);
 bool gw_scene_geared(const gw_scene *scene, int index, int side, gw_geared *geared,
                      gw_error *error);
 
+/* Of a spherical joint whose position is the rotation vector r (rad): the angle between the z axes,
+ * sin(s/2) = |r x z|/|r| sin(|r|/2), and that of the whole rotation, which its limits are of. */
+void gw_scene_ball_angles(const double r[3], double angles[2]);
+
 /* Bodies of a scene are numbered: its objects, then the links of all mechanisms. Their count; the
  * number of the body of that name, GW_WORLD_BODY for the world frame, GW_NO_BODY if there is none;
  * mass properties of a body. */

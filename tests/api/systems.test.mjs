@@ -1980,6 +1980,44 @@ test('stated velocities that the relations do not allow are projected, and that 
   }
 });
 
+test('a ball joint begins within its limits, and refuses a stated position beyond them', () => {
+  const q = (x, y, z) => {
+    const a = Math.hypot(x, y, z);
+    return [Math.cos(a / 2), ...[x, y, z].map((c) => (c / a) * Math.sin(a / 2))];
+  };
+  const ball = (pose, more = {}) => ({
+    gravity: [0, 0, 0],
+    objects: [box('lamp', [0, 0, 0], { free: true, pose: { p: [0, 0, 0], q: pose } })],
+    joints: [
+      {
+        id: 'ball',
+        type: 'spherical',
+        a: frame('lamp'),
+        b: frame('world'),
+        limits: [[0, 0.4], [0, 1], null],
+        ...more,
+      },
+    ],
+  });
+  for (const [pose, expected] of [
+    [q(0.6, 0, 0), [0.4, 0, 0]],
+    [q(0, 0, -1.5), [0, 0, -1]],
+    [q(0.1, 0.2, 0.3), [0.1, 0.2, 0.3]],
+  ]) {
+    const r = run(ball(pose), 0.01);
+    expected.forEach((z, i) => near(r.get(-1, `ball.q${i}`), z, 1e-12));
+    assert.equal(r.summary.events.length, expected[0] === 0.1 ? 0 : 1);
+  }
+  for (const [position, words] of [
+    [[0.6, 0, 0], /joints\/0\/position: swings z by 0.6 rad, must be within the limit, 0.4/],
+    [[0, 0, 1.5], /joints\/0\/position: rotates by 1.5 rad, must be within the limit, 1/],
+  ]) {
+    const r = command(ball([1, 0, 0, 0], { position }), '--seconds', '0.01');
+    assert.equal(r.status, 2);
+    assert.match(r.stderr, words);
+  }
+});
+
 // Speed servos at their most torque throw light links at their limits: constant loads over a whole step do
 // not hold what the motors' states make of it, and the step is taken in parts.
 test('servos at their maximum stay within the limits of their joints', () => {
