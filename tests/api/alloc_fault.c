@@ -4,12 +4,18 @@
  *
  * GUIDEWAY_FAIL_AT=N  the N-th call since the start gives NULL
  * GUIDEWAY_FAULT=FILE a file to be mapped: what a test writes into `left` counts down to the call
- *                     that gives NULL; `counted` and `failed` say what happened
+ *                     that gives NULL; `counted` and `failed` say what happened; `sites` has the
+ *                     places from which calls were made, each once
+ * GUIDEWAY_FAIL_SITE=N the first call from the place N gives NULL
+ *
+ * A place is a hash of the innermost addresses of the call stack, relative to where the program and
+ * jansson were loaded, so that it is the same in each run.
  *
  *   gcc -shared -fPIC -O2 -o fault.so tests/api/alloc_fault.c
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -20,10 +26,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define DEPTH 6    /* addresses that make a place */
+#define SITES 4096 /* a power of two */
+
 struct page {
     atomic_int left;     /* calls until one fails; 0: none does */
     atomic_uint counted; /* since the program started */
     atomic_uint failed;
+    atomic_uint sites[SITES]; /* open addressing; 0: free */
 };
 
 struct range {
@@ -33,6 +43,9 @@ struct range {
 static struct page alone, *page = &alone;
 static struct range watched[2]; /* the program and jansson */
 static int watched_count;
+static unsigned failing_site; /* 0: none */
+static bool places;           /* whether they are asked for */
+static __thread bool inside;  /* backtrace(), which may allocate */
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -68,6 +81,7 @@ __attribute__((constructor)) static void begin(void)
 {
     bool first = true;
     const char *at = getenv("GUIDEWAY_FAIL_AT"), *path = getenv("GUIDEWAY_FAULT");
+    const char *site = getenv("GUIDEWAY_FAIL_SITE");
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     void *map =
         fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -77,18 +91,55 @@ __attribute__((constructor)) static void begin(void)
         close(fd);
     if (at)
         atomic_store(&page->left, atoi(at));
+    if (site)
+        failing_site = (unsigned)strtoul(site, NULL, 10);
     dl_iterate_phdr(watch, &first);
+    void *frames[1];
+    backtrace(frames, 1); /* loads what it needs */
+    places = failing_site || map != MAP_FAILED;
+}
+
+/* The address relative to its module, which is one of the watched ones; 0: of none. */
+static uintptr_t place_of(const void *address)
+{
+    for (int i = 0; i < watched_count; i++)
+        if ((uintptr_t)address >= watched[i].low && (uintptr_t)address < watched[i].high)
+            return (uintptr_t)address - watched[i].low + (uintptr_t)(i + 1);
+    return 0;
+}
+
+/* Notes the place of this call; true where it shall fail and has not yet. */
+static bool fails_here(void)
+{
+    void *frames[DEPTH + 3];
+    uint32_t hash = 2166136261u;
+    inside = true;
+    int count = backtrace(frames, DEPTH + 3), used = 0;
+    inside = false;
+    for (int i = 0; i < count && used < DEPTH; i++) {
+        uintptr_t place = place_of(frames[i]);
+        used += place != 0;
+        for (int k = 0; place && k < 4; k++)
+            hash = (hash ^ (place >> (8 * k) & 255)) * 16777619u;
+    }
+    hash += hash == 0;
+    for (unsigned i = hash, tries = 0; tries < SITES; i++, tries++) {
+        unsigned there = 0;
+        if (atomic_compare_exchange_strong(&page->sites[i % SITES], &there, hash))
+            return hash == failing_site;
+        if (there == hash)
+            return false;
+    }
+    return false;
 }
 
 static bool fails(const void *caller)
 {
-    bool ours = false;
-    for (int i = 0; i < watched_count; i++)
-        ours = ours || ((uintptr_t)caller >= watched[i].low && (uintptr_t)caller < watched[i].high);
-    if (!ours)
+    if (inside || !place_of(caller))
         return false;
     atomic_fetch_add(&page->counted, 1);
-    if (atomic_load(&page->left) <= 0 || atomic_fetch_sub(&page->left, 1) != 1)
+    bool here = places && fails_here();
+    if (!here && (atomic_load(&page->left) <= 0 || atomic_fetch_sub(&page->left, 1) != 1))
         return false;
     atomic_fetch_add(&page->failed, 1);
     errno = ENOMEM;
