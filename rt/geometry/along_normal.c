@@ -21,7 +21,7 @@
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs_motion.h"
 
-/* A vector of the locus's axes. */
+/* A vector from the axes of the locus to those of its side. */
 static gw_vec3 rotate_to_locus(const gw_locus *l, gw_vec3 v)
 {
     return gw_mul_add(gw_mul_add(gw_scale(v.x, l->e1), v.y, l->e2), v.z, l->e3);
@@ -34,14 +34,14 @@ static gw_vec3 in_frame(const gw_locus *l, gw_vec3 x)
     return gw_v3(gw_dot(d, l->e1), gw_dot(d, l->e2), gw_dot(d, l->e3));
 }
 
-/* P and n beside the shape, with their derivatives, in the axes of its side; of a curve those by
- * the second parameter are zero. */
+/* P and n at a point of the shape, with their derivatives, in the axes of its side; the derivatives
+ * of a curve by the second parameter are zero. */
 typedef struct beside {
     gw_vec3 p, p_by[2], p_rate, p_bias;
     gw_vec3 n, n_by[2], n_rate, n_bias;
 } beside;
 
-/* By the parameters, or with a plane by x and y of it. */
+/* P and n by the shape's parameters, or by the coordinates x and y of `plane` unless it is NULL. */
 static beside beside_at(const gw_locus *l, const gw_nurbs_plane *plane, const double parameter[2],
                         const double rate[2])
 {
@@ -61,8 +61,8 @@ static beside beside_at(const gw_locus *l, const gw_nurbs_plane *plane, const do
     return b;
 }
 
-/* P and n at parameters, by the better coordinates there; and S_u, at a pole the limit of its
- * direction. */
+/* P and n at parameters, by the coordinates that are regular there; p_by[0] is S_u, at a pole the
+ * limit of its direction. */
 static beside beside_near(const gw_locus *l, const double parameter[2])
 {
     static const double still[2] = {0, 0};
@@ -83,7 +83,7 @@ static beside beside_near(const gw_locus *l, const double parameter[2])
     return b;
 }
 
-/* The pose with A q = given, and P. */
+/* The pose with the given A and P. */
 static gw_pose pose_of(const gw_submanifold *set, gw_quat a, gw_vec3 p)
 {
     const gw_translation_set *t = &set->translation;
@@ -92,7 +92,7 @@ static gw_pose pose_of(const gw_submanifold *set, gw_quat a, gw_vec3 p)
     return x;
 }
 
-/* The rotation A of a pose, and the place of s on the surface's side. */
+/* The rotation A of a pose, and the point s in the frame of the shape's side. */
 static gw_quat axis_side(const gw_submanifold *set, const gw_pose *x, gw_vec3 *s)
 {
     const gw_translation_set *t = &set->translation;
@@ -147,13 +147,13 @@ static gw_quat align_with_normal(const gw_submanifold *set, gw_quat a, gw_vec3 n
 
 /* ---- the nearest pose ------------------------------------------------------------------------ */
 
-#define NEAREST_PER_SPAN 5  /* starts along each parameter, a span of its knots, */
-#define NEAREST_LEAST    10 /* and from end to end */
+#define NEAREST_PER_SPAN 5  /* samples along each parameter per knot span, */
+#define NEAREST_LEAST    10 /* of them along each: at least, and at most */
 #define NEAREST_MOST     28
-#define NEAREST_TURNS    6    /* about the axis at each of them */
-#define NEAREST_BEST     10   /* the starts that descents begin from */
-#define NEAREST_STEPS    60   /* of one descent, at most */
-#define NEAREST_LOCAL    1e-3 /* nearer than this share of the length one descent decides */
+#define NEAREST_TURNS    6    /* rotations about the axis at each sample */
+#define NEAREST_BEST     10   /* samples that descents start from */
+#define NEAREST_STEPS    60   /* of one descent */
+#define NEAREST_LOCAL    1e-3 /* of the length: a nearer pose is accepted after one descent */
 
 typedef struct along_search {
     const gw_submanifold *set;
@@ -161,7 +161,7 @@ typedef struct along_search {
     double length;
 } along_search;
 
-/* A pose of the set, and what it is beside. */
+/* A pose of the set, with P and n of the shape there. */
 typedef struct along_pose {
     double parameter[2];
     beside b;
@@ -169,10 +169,11 @@ typedef struct along_pose {
     double f; /* |dp|^2 + (L theta)^2 */
 } along_pose;
 
-/* Coordinates about a pose: a turn about the axis, then the parameters, each moving [v; L w] by
- * about one metre where `scale` is the reciprocal of how much it does by itself. */
+/* Coordinates about a pose: the rotation about the axis, then the parameters. `scale` is the
+ * reciprocal of the length of [v; L w] per unit of each, so that a unit of the scaled coordinate
+ * moves the body by about one metre. */
 typedef struct along_slope {
-    double scale[3], g[3]; /* and half the gradient of f */
+    double scale[3], g[3]; /* g: half the gradient of f */
 } along_slope;
 
 static gw_quat rotation_of(const gw_submanifold *set, const gw_pose *x)
@@ -189,7 +190,7 @@ static void put_pose(const along_search *s, gw_quat a, double turn, along_pose *
     c->f = off * off;
 }
 
-/* The range of parameter k: up to the ends, but for those at which there is no normal. */
+/* The range of parameter k, without ends at which there is no normal. */
 static void range_of(const gw_locus *l, int k, double *low, double *high)
 {
     const gw_nurbs_direction *d = &l->nurbs->direction[k];
@@ -214,14 +215,14 @@ static along_pose pose_beside(const along_search *s, double u, double v, gw_quat
         beside at = beside_near(l, c.parameter);
         if (gw_dot(at.n, c.b.n) > 1 - 1e-6)
             c.b.p = at.p, c.b.n = at.n;
-        else /* at the pole: the place is right, and no coordinate moves it */
+        else /* at the pole there are no derivatives by the parameters */
             c.b = (beside){.p = at.p, .n = at.n};
     }
     put_pose(s, a, turn, &c);
     return c;
 }
 
-/* The motion [v; w] by coordinate k: A turns by n, n x n_u, n x n_v. */
+/* The twist [v; w] by coordinate k; the angular velocity of A is n, n x n_u or n x n_v. */
 static gw_twist motion_by(const along_search *s, const along_pose *c, int k)
 {
     const gw_translation_set *t = &s->set->translation;
@@ -295,9 +296,9 @@ static void second_derivative(const along_search *s, const along_pose *c, const 
             h[j][k] = h[k][j] = 0.5 * (h[j][k] + h[k][j]);
 }
 
-/* One step of Newton's method, damped until f falls; coordinates of the bits in `held` stay, and so
- * do those at an end where f falls outward. Returns the step's length (m); 0 where f does not fall.
- */
+/* One step of Newton's method, damped until f decreases; coordinates of the bits in `held` are
+ * fixed, and so are those at an end of their range where f decreases outward. Returns the step's
+ * length (m); 0 if f does not decrease. */
 static double newton_step(const along_search *s, unsigned held, double *raise, along_pose *c)
 {
     int free[3], n = 0;
@@ -344,7 +345,7 @@ static along_pose descend_along(const along_search *s, along_pose c)
     return c;
 }
 
-/* Keeps the best starts, best first. Returns how many. */
+/* Inserts a start into the list of the best, best first. Returns their number. */
 static int keep_start(along_pose *list, int count, const along_pose *c)
 {
     int at = count < NEAREST_BEST ? count : NEAREST_BEST - 1;
@@ -356,9 +357,9 @@ static int keep_start(along_pose *list, int count, const along_pose *c)
     return count < NEAREST_BEST ? count + 1 : count;
 }
 
-/* The samples of f over the shape, each of the best rotation about the axis. */
+/* The samples of f over the shape, each at the best rotation about the axis. */
 typedef struct along_grid {
-    int n[2]; /* from end to end; of a curve 0 along v */
+    int n[2]; /* intervals along u and v; 0 along v for a curve */
     double f[NEAREST_MOST + 1][NEAREST_MOST + 1];
 } along_grid;
 
@@ -384,8 +385,7 @@ static along_pose grid_pose(const along_search *s, const along_grid *g, gw_quat 
     return c;
 }
 
-/* Sample i of n + 1, the first one again after the last of a closed direction; -1: there is none.
- */
+/* The index of sample i of n + 1, cyclic in a closed direction; -1 if there is none. */
 static int sample_beside(const gw_nurbs_direction *d, int i, int n)
 {
     if (i >= 0 && i <= n)
@@ -393,8 +393,8 @@ static int sample_beside(const gw_nurbs_direction *d, int i, int n)
     return !d->closed ? -1 : i < 0 ? n - 1 : 1;
 }
 
-/* True where no sample beside it is less, of two equal ones only the first: descents from samples
- * of one valley end at one pose. */
+/* True if no neighbour is less (of two equal neighbours only the first counts): descents from
+ * samples of the same valley end at the same pose. */
 static bool is_valley(const gw_nurbs *nurbs, const along_grid *g, int i, int j)
 {
     for (int k = 0; k < 9; k++) {

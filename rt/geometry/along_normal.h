@@ -4,16 +4,16 @@
  * of the kind tangent: an axis along the tangent of a free-form curve, its point on the curve, two
  * freedoms: phi, s. Private to rt/geometry. Any thread, RT safe.
  *
- * The side with the axis has it as a point s and a direction d (unit), the side with the shape as
- * S(u, v) or C(s) in the frame of the locus. With A the rotation that takes the axis's side to that
- * of the shape, and P = S + a n, or P = C and n = C' / |C'|:
+ * On one side the axis is a point s and a unit direction d, on the other the shape is S(u, v) or
+ * C(s) in the frame of the locus. With A the rotation that takes the axis's side to that of the
+ * shape, and P = S + a n, or P = C and n = C' / |C'|:
  *
  *   A d = n(u, v),   A s + t = P                  the shape is the world's: A = R
  *                    R P + t = s                  it is the body's: A = R^T
  *   A = F(u, v) R(z, phi) zero                    F's columns: S_u / |S_u|, n x that, n
  *
  * On a curve F is the least rotation from the z axis of its frame to the tangent, so phi jumps
- * where the tangent is opposite to that axis; charts do not.
+ * where the tangent is opposite to that axis; the coordinates of charts do not.
  */
 #ifndef GW_GEOMETRY_ALONG_NORMAL_H
 #define GW_GEOMETRY_ALONG_NORMAL_H
@@ -45,8 +45,8 @@ void gw_chart_bounds(const gw_nurbs *nurbs, int k, double *low, double *high);
 /* Centres the chart's coordinates of a free-form locus at these parameters (chart.c). */
 void gw_chart_centre_at(gw_chart *chart, const double parameter[2]);
 
-/* The parts of gw_chart_at(), gw_chart_velocity() and gw_chart_eval() for such a set, with z =
- * turn, u, v, or turn, s, beyond those of the centre. */
+/* gw_chart_at(), gw_chart_velocity() and gw_chart_eval() for such a set; z are the rotation about
+ * the axis and u, v or s, relative to the centre. */
 void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_chart *chart);
 void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
 void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *z_dot,

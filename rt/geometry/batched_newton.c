@@ -2,14 +2,14 @@
  * Newton's method on f = |d|^2 + (L theta)^2, along the rotational factor of a set. Any thread, RT
  * safe.
  *
- * Rotated about its origin by D from the wanted rotation, the body brings the point to X(D), which
- * has to move to the nearest point Y of the locus. With the locus's shift counted as X's, d = X - O
- * is linear in the matrix D (relational-positioning eqs. 11 to 14):
+ * If the body is rotated about its origin by D from the wanted rotation, the point is at X(D), and
+ * has to move to the nearest point Y of the locus. With the shift of the locus included in X, d = X
+ * - O is linear in the matrix D (relational-positioning eqs. 11 to 14):
  *
  *   d_c = k_c + <B_c, D>,  and for D turned on by w,  M_c = B_c D^T:
  *   d_c' = g_c . w,  g_c the axial vector of M_c,     d_c'' = w . (sym M_c - tr M_c I) w
  *
- * so that f, its gradient and its second derivative are closed forms. Several descents go side by
+ * so that f, its gradient and its second derivative are closed forms. Several descents run side by
  * side in the lanes of a vector.
  */
 #include <assert.h>
@@ -19,7 +19,7 @@
 #include "rt/geometry/two_angles.h"
 
 #define STEPS    40
-#define FARTHEST 0.7   /* rad, of one step */
+#define FARTHEST 0.7   /* rad: largest step */
 #define CLOSE    0.999 /* cosine of half the angle: 5 degrees */
 
 /* ---- d as a function of the rotation --------------------------------------------------------- */
@@ -90,9 +90,9 @@ void gw_batched_newton_init(gw_batched_newton *s, const gw_submanifold *set, con
 /* Symmetric matrices, three by three at most, are their lower triangles row by row. */
 #define LOWER(i, j) ((i) * ((i) + 1) / 2 + (j))
 
-/* Half of f, half its gradient and half its second derivative along the factor's own freedoms, n of
- * them; and that without the second derivatives of d, which is positive (Gauss and Newton). Of a
- * curve, the axis, which turns on by its rate. */
+/* Half of f, half its gradient and half its second derivative along the n freedoms of the factor;
+ * `gauss`: the latter without the second derivatives of d, which is positive (Gauss-Newton). For
+ * two angles, the axis of rotation along the curve and its rate of change. */
 typedef struct expansion {
     gw_lanes f, g[3], h[6], gauss[6];
     gw_lanes axis[3], rate[3];
@@ -103,7 +103,7 @@ typedef struct expansion {
 typedef struct family {
     gw_rotation_kind kind;
     int n;     /* freedoms of the rotation */
-    int count; /* parts of d; those beyond the locus's are zero */
+    int count; /* components of d; those that the locus does not have are zero */
     bool curved;
 } family;
 
@@ -186,8 +186,8 @@ GW_LANE_INLINE void product(const gw_lanes a[3], const gw_lanes m[6], const gw_l
 
 /*
  * From derivatives by w to those along the factor: `at`, and d_c' = g_c . w, into u. exp(a k0)
- * exp(b k1) turns by a k0 + b k1 + a b k0 x k1 / 2, to second order; a curve's axis turns on by its
- * rate.
+ * exp(b k1) turns by a k0 + b k1 + a b k0 x k1 / 2, to second order; the axis of a curve changes at
+ * its rate.
  */
 GW_LANE_INLINE void reduce(const gw_batched_newton *s, const family *of, const gw_quat_lanes *d,
                            const derivatives *at, const gw_lanes g[3][3], expansion *to,
@@ -292,8 +292,8 @@ GW_LANE_INLINE void expand(const gw_batched_newton *s, const family *of, const g
 
 /* ---- along the factor ------------------------------------------------------------------------ */
 
-/* Solves (M + raise) x = g by L D L^T, n from 1 to 3; where M + raise is not positive, x is
- * anything. */
+/* Solves (M + raise) x = g by L D L^T, n from 1 to 3; x is undefined where M + raise is not
+ * positive. */
 GW_LANE_INLINE void solve(int n, const gw_lanes m[6], const gw_lanes *raise, const gw_lanes g[3],
                           gw_lanes x[3], gw_mask *positive)
 {
@@ -455,7 +455,7 @@ GW_LANE_INLINE void descend(const gw_batched_newton *s, const family *of, const 
         next = d;
         turn(of, &s->rotation, &at, &step, &next, &on);
 
-        /* the lowest that is soon there */
+        /* the lowest rotation of a descent that is near its minimum */
         gw_mask soon = step.newton & (step.size < 0.3);
         gw_batched_newton_best lowest = *best;
         for (int lane = 0; lane < GW_LANES; lane++) {
@@ -474,7 +474,8 @@ GW_LANE_INLINE void descend(const gw_batched_newton *s, const family *of, const 
             if (!ends[lane])
                 continue;
             ends[lane] = 0;
-            /* what the last step leaves is its square; of descents to one place the first counts */
+            /* the last step leaves an error of its square; of descents to the same minimum the
+             * first counts */
             if (at.f[lane] + rounding < best->f * (1 - 1e-14))
                 *best = (gw_batched_newton_best){gw_quat_lanes_get(last[lane] ? &next : &d, lane),
                                                  at.f[lane]};

@@ -12,15 +12,15 @@
 /* Rotations are D, relative to the wanted one. */
 typedef struct gw_batched_newton {
     const gw_submanifold *set;
-    gw_rotation_set rotation; /* of D: the set's for a body that is turned to be as wanted */
+    gw_rotation_set rotation; /* the set's factor as a condition on D */
     const gw_pose *near;
     double length; /* L (m) */
-    int count;     /* of the parts of d along e */
+    int count;     /* components of d, along e */
     gw_vec3 e[3];  /* axes of the locus's frame */
     double k[3];   /* d at D = 0; zero beyond `count`, as is b */
     gw_mat3 b[3];
-    bool curved;  /* the nearest point is no linear function of d */
-    double swing; /* |B|^2 / L^2: how much more d changes than L theta does */
+    bool curved;  /* the nearest point is not linear in d */
+    double swing; /* |B|^2 / L^2: squared ratio of the rates of d and L theta */
 } gw_batched_newton;
 
 /* Keeps both pointers. */

@@ -73,7 +73,7 @@ static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
     return gw_quat_unit(q);
 }
 
-/* Cosine and sine of the angle of (x, y), its direction e1 where there is none. */
+/* Cosine and sine of the angle of (x, y); angle 0 if both are zero. */
 static void direction_of(double x, double y, gw_chart *chart)
 {
     double r = sqrt(x * x + y * y);
@@ -81,7 +81,7 @@ static void direction_of(double x, double y, gw_chart *chart)
     chart->sine = r > 0 ? y / r : 0;
 }
 
-#define BESIDE_CORNER 1e-4 /* of the domain */
+#define BESIDE_CORNER 1e-4 /* of the domain: inset from an edge that is one point, not a pole */
 
 void gw_chart_bounds(const gw_nurbs *s, int k, double *low, double *high)
 {
@@ -102,8 +102,8 @@ void gw_chart_centre_at(gw_chart *chart, const double parameter[2])
     chart->flat = gw_nurbs_moving_coordinates(s, x, chart->parameter, &chart->plane);
 }
 
-/* Keeps the shape at the centre, which `at` is of to second order where its parameters are these.
- */
+/* Stores the shape's derivatives at the centre: `at`, which is of second order at `parameter`, if
+ * that is the centre and the order suffices. */
 static void keep_centre(const gw_locus *l, const double parameter[2], const gw_nurbs_point *at,
                         gw_chart *chart)
 {
@@ -117,7 +117,7 @@ static void keep_centre(const gw_locus *l, const double parameter[2], const gw_n
         gw_nurbs_evaluate(l->nurbs, p, order, NULL, &chart->at);
 }
 
-/* The point of the locus next to x, with what the chart keeps of it. */
+/* The point of the locus nearest to x, and the chart's data there. */
 static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
 {
     gw_vec3 d = gw_sub(x, l->origin);
@@ -332,8 +332,8 @@ static void free_motion(const gw_chart *chart, const double *z, const double *z_
 }
 
 /*
- * Two angles, R = exp(p1 f1) R_centre exp(p2 u1): the first angle holds for any p, the second is
- * g(p) = f2 . R u2 = cos beta. Its derivatives, with x = R u1 and y = R u2:
+ * Two angles, R = exp(p1 f1) R_centre exp(p2 u1): the first angle is constant for any p, the second
+ * is g(p) = f2 . R u2 = cos beta. Its derivatives, with x = R u1 and y = R u2:
  *   g1 = f2 . f1 x y,  g2 = f2 . x x y,  g11 = f2 . f1 x (f1 x y),  g12 = f2 . f1 x (x x y), ...
  */
 typedef struct second_angle_motion {
@@ -360,8 +360,8 @@ static second_angle_motion second_angle_at(const gw_chart *chart, const double p
     return m;
 }
 
-/* p with turn . p = along and g1 p1 + g2 p2 = across; along the turn where the curve has no
- * direction. */
+/* p with turn . p = along and g1 p1 + g2 p2 = across; along `turn` if the two equations are
+ * dependent. */
 static void solve_turns(const gw_chart *chart, const second_angle_motion *m, double along,
                         double across, double p[2])
 {
@@ -566,10 +566,10 @@ void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_d
 }
 
 /*
- * Locus in the world, t = P - R s:      t' = P' - w x R s,  t'' = P'' - w' x R s - w x (w x R s)
- * Locus in the body,  t = s - R P:      t' = -R P' - w x R P,
+ * Locus in the world, t = P - R s: t' = P' - w x R s, t'' = P'' - w' x R s - w x (w x R s) Locus in
+ * the body, t = s - R P: t' = -R P' - w x R P,
  *                                       t'' = -R P'' - 2 w x R P' - w' x R P - w x (w x R P)
- * P is the locus's point and what its origin has shifted.
+ * P is the locus's point, with the shift of its origin.
  */
 GW_TARGET_CLONES
 void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, gw_pose *pose,

@@ -12,13 +12,13 @@
 #include <stdlib.h>
 
 enum {
-    MAX_TRIANGLES = 1024, /* that are worth trying: time grows as their square */
+    MAX_TRIANGLES = 1024, /* of a mesh: time grows as their square */
     MAX_BOUNDS = 1024,    /* of a region */
     MAX_CORNERS = 64,     /* of a polygon */
-    MAX_POINTS = 1024     /* vertices of a piece, those of each bound counted apart */
+    MAX_POINTS = 1024     /* vertices of a piece */
 };
 
-static const double flat = 1e-6;   /* of the size: files keep seven digits */
+static const double flat = 1e-6;   /* of the mesh's size: files have seven digits */
 static const double filled = 1e-5; /* of the volume: tolerance of the sum of the pieces */
 
 /* Solid is where n . x <= o. */
@@ -36,7 +36,7 @@ typedef struct polygon {
 
 typedef struct decomposition {
     const gw_mesh *mesh;
-    double slack; /* what is nearer to a plane is on it (m) */
+    double slack; /* points nearer to a plane than this are on it (m) */
     int bound_count, count;
     plane bounds[MAX_BOUNDS];
     gw_mesh **pieces;
@@ -56,7 +56,7 @@ static plane opposite_plane(const plane *p)
 
 enum { IN_FRONT = 1, BEHIND = 2 };
 
-/* On which sides of the plane it has corners. */
+/* The sides of the plane on which the polygon has corners, as bits. */
 static int sides_of_plane(const polygon *g, const plane *p, double slack)
 {
     int on = 0;
@@ -67,7 +67,8 @@ static int sides_of_plane(const polygon *g, const plane *p, double slack)
     return on;
 }
 
-/* Cuts off the part before the plane; false where nothing is left, or it has too many corners. */
+/* Cuts off the part in front of the plane; false if nothing is left, or there are too many
+ * corners. */
 static bool clip_polygon(polygon *g, const plane *p, double slack)
 {
     polygon all = *g;
@@ -95,7 +96,7 @@ static bool add_bound(decomposition *c, plane p)
     return true;
 }
 
-/* The part of wall i that all others leave. */
+/* The face of the region in the plane of bound i; false if there is none. */
 static bool face_of(const decomposition *c, int i, polygon *face)
 {
     gw_aabb box = c->mesh->bounds;
@@ -136,7 +137,8 @@ static int vertices_of(const decomposition *c, gw_vec3 points[MAX_POINTS])
     return count;
 }
 
-/* The region within the bounds is solid. One without a volume is no piece. */
+/* Adds the region within the bounds as a piece, unless it has no volume; false if there are too
+ * many pieces or vertices, or memory is exhausted. */
 static bool add_piece(decomposition *c)
 {
     gw_vec3 *points = malloc(MAX_POINTS * sizeof *points);
@@ -173,7 +175,7 @@ static bool is_convex_bound(const polygon *list, int count, const plane *p, doub
     return true;
 }
 
-/* Takes out what lies on the plane. */
+/* Removes the polygons in the plane; returns the number of those left. */
 static int remove_coplanar(polygon *list, int count, const plane *p, double slack)
 {
     int kept = 0;
@@ -206,7 +208,7 @@ static int split_count(const polygon *list, int count, const plane *p, double sl
     return cut;
 }
 
-/* The plane that cuts fewest, the largest polygon's of those. */
+/* The plane of the polygon that cuts the fewest others; of several the largest polygon's. */
 static plane splitting_plane(const decomposition *c, const polygon *list, int count)
 {
     int best = 0, least = count + 1;
@@ -220,7 +222,7 @@ static plane splitting_plane(const decomposition *c, const polygon *list, int co
     return list[best].plane;
 }
 
-/* One side of the splitting_plane plane: behind it. */
+/* Decomposes the part of the region behind plane p. */
 static bool split_behind(decomposition *c, const polygon *list, int count, plane p)
 {
     polygon *part = malloc(((size_t)count + 1) * sizeof *part);
@@ -238,7 +240,7 @@ static bool split_behind(decomposition *c, const polygon *list, int count, plane
     return done;
 }
 
-/* False where it is given up. */
+/* Decomposes a region; false if it exceeds a limit. */
 static bool split_recursively(decomposition *c, polygon *list, int count)
 {
     int bounds = c->bound_count;

@@ -12,7 +12,7 @@ typedef struct face {
     int corner[3];
     gw_vec3 normal;
     double offset;
-    bool done; /* nothing is beyond it */
+    bool done; /* no point is beyond it */
 } face;
 
 typedef struct hull {
@@ -97,7 +97,7 @@ static bool initial_tetrahedron(hull *h)
            add_face(h, c[1], c[3], c[2]) && add_face(h, c[2], c[3], c[0]);
 }
 
-/* Adds an edge, or cancels its other direction: the rest is the horizon. */
+/* Adds an edge, or removes its reverse: the edges that are left are the horizon. */
 static void toggle_edge(hull *h, int from, int to)
 {
     for (int i = 0; i < h->edge_count; i++) {

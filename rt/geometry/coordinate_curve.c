@@ -10,7 +10,8 @@
 
 /* ---- sets with factors: one parameter varies ------------------------------------------------ */
 
-/* The parameter's own step for a step of the body: the speed of the pose by differences. */
+/* The step of parameter k that moves the body by `step` (m), from a difference quotient of the
+ * pose. */
 static double parameter_step(const gw_submanifold *set, const double *at, int k, double length,
                              double step)
 {
@@ -46,7 +47,7 @@ static int parameter_side(const gw_submanifold *set, const double *at, int k, do
 
 /* ---- general sets: a geodesic --------------------------------------------------------------- */
 
-/* In weighed coordinates [v; length w]. */
+/* The tangent basis in weighted coordinates [v; length w]. */
 static void tangent_at(const gw_submanifold *set, const gw_pose *x, double length,
                        double (*basis)[6])
 {

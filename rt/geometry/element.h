@@ -22,9 +22,9 @@ static inline bool gw_is_free_form(gw_element_kind kind)
     return kind == GW_CURVE || kind == GW_SURFACE;
 }
 
-/* p: the point, or a point of the line or plane (m); d: the line's direction or the plane's
- * normal, of unit length (unused for the others). Of a curve or surface p and q are the frame of
- * its control points; the shape is its owner's. */
+/* p: the point, or a point of the line or plane (m); d: the line's direction or the plane's normal,
+ * of unit length (unused for the others). Of a curve or surface p and q are the frame of its
+ * control points; the element does not own its `nurbs`. */
 typedef struct gw_element {
     gw_element_kind kind;
     gw_vec3 p;

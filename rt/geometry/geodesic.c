@@ -10,13 +10,13 @@
 #include <string.h>
 #include "rt/base/spatial.h"
 
-#define STEP      0.1  /* in lengths */
+#define STEP      0.1  /* in units of the metric's length */
 #define MOST      400  /* steps of an exponential map: longer ones beyond 40 lengths */
-#define HALVINGS  12   /* of a step, where the set bends */
+#define HALVINGS  12   /* of a step, at high curvature */
 #define TRIES     4000 /* steps in all, halved ones too: some ten milliseconds */
 #define TURN      0.85 /* least cosine between the directions before and after a step */
 #define ON_ROWS   1e-11
-#define SAME_POSE 1e-9 /* in lengths, of a pose that a curve comes to */
+#define SAME_POSE 1e-9 /* in lengths: rounding of a distance between poses */
 
 /* d <- Z Z^T d / |Z Z^T d|, Z the tangent basis at x in [v; length w]; the cosine between both. */
 static double rotate_to_tangent(const gw_submanifold *set, const gw_pose *x, double length,

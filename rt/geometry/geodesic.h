@@ -10,9 +10,9 @@
 #include "rt/geometry/submanifold.h"
 
 typedef struct gw_geodesic {
-    gw_submanifold *set; /* general; its free-form rows are followed */
+    gw_submanifold *set; /* general; the parameters of its free-form rows are updated */
     double length;       /* of the metric (m) */
-    gw_pose x;           /* where it is */
+    gw_pose x;           /* the present pose */
     double direction[6]; /* the unit tangent there, [v; length w] */
     int tried;           /* steps, halved ones too: their number is bounded */
 } gw_geodesic;
@@ -21,7 +21,7 @@ typedef struct gw_geodesic {
 gw_geodesic gw_geodesic_from(gw_submanifold *set, const gw_pose *pose, const double direction[6],
                              double length);
 
-/* Advances by `step` (m), projecting onto the rows, in shorter steps where the set bends. False if
+/* Advances by `step` (m), projecting onto the rows, in shorter steps at high curvature. False if
  * the set ends or is singular before that: the geodesic is then unchanged. */
 bool gw_geodesic_step(gw_geodesic *geodesic, double step);
 

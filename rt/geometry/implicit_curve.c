@@ -13,20 +13,20 @@
 #include "rt/geometry/geodesic.h"
 
 /* Steps and arc lengths in units. */
-#define MAX_STEP   0.2  /* small beside a loop, most are a turn or more */
+#define MAX_STEP   0.2  /* small compared with a loop, which is mostly a turn or more */
 #define MAX_TURN   0.3  /* rad a step, at most */
 #define FIRST_STEP 0.03 /* while the curvature is unknown */
-#define MAX_OFF    0.2  /* of a prediction from the rows, by its step: else it is another curve's */
+#define MAX_OFF    0.2  /* largest correction of a prediction on the same curve, by the step */
 #define MIN_STEP   1e-5
-#define LAST_STEP  1e-9 /* of what is left before an end */
-#define RESOLUTION 2e-5 /* arcs that pass each other closer than this cross */
-#define FAR        300  /* a curve that goes this far does not come back */
+#define LAST_STEP  1e-9 /* smallest step towards an end */
+#define RESOLUTION 2e-5 /* arcs that pass each other closer than this count as crossing */
+#define FAR        300  /* a curve that goes this far counts as unbounded */
 #define ON_CURVE   1e-5 /* a pose this close to the curve is on it */
 /* In sizes. */
 #define ON_ROWS   1e-11
-#define SAME_POSE 1e-9 /* of a pose that the curve comes to */
+#define SAME_POSE 1e-9 /* tolerance of a pose that the curve passes */
 
-#define COMING_STEPS 40 /* of the iteration for where on a step a pose is */
+#define COMING_STEPS 40 /* iterations to locate a pose on a step */
 
 /* Size of the fifth pivot of the rows relative to the first: zero at a crossing. */
 #define CROSSING 1e-6 /* below, the tangent is undefined */
@@ -93,7 +93,7 @@ static gw_pose predict_pose(const gw_curve_trace *w, double s)
     return displace(w->unit, &w->x, d);
 }
 
-/* From x to y. */
+/* The displacement from x to y, [v / unit; w]. */
 static void displacement_between(double unit, const gw_pose *x, const gw_pose *y, double d[6])
 {
     gw_twist t = gw_pose_sub(y, x);
@@ -140,8 +140,8 @@ static gw_curve_trace_status status_at(gw_curve_trace *w)
                                                                : GW_TRACE_CONTINUES;
 }
 
-/* Halves the distance to a crossing ahead, or to a close passage of two arcs: the two can be
- * distinguished near by. */
+/* Halves the distance to a crossing ahead, or to a close passage of two arcs: nearer to it the two
+ * can be distinguished. */
 static void shorten_before_crossing(const gw_curve_trace *w, double moved, gw_curve_trace *next)
 {
     double fallen = w->clear - next->clear;
@@ -174,7 +174,7 @@ static void update_unit(gw_curve_trace *w)
     w->unit = unit;
 }
 
-/* One step of length s; false where it may not end on this curve. */
+/* One step of length s; false if it may end on another curve, or beyond an end. */
 static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
 {
     double d[6], off[6];
@@ -209,7 +209,7 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
     return true;
 }
 
-/* A step of length s, of so many attempts. */
+/* One attempt of a step of length s; failures are counted in `from`. */
 static bool attempt_step(gw_curve_trace *from, double s, gw_curve_trace *trace)
 {
     bool steps = try_step(from, s, trace);
@@ -227,7 +227,7 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
          s *= 0.5)
         if (attempt_step(&from, s, trace))
             return status_at(trace);
-    /* across a crossing ahead: a shape's edge, or where another part is nearer, is an end */
+    /* across a crossing ahead; at a shape's edge, or if another part is nearer, the curve ends */
     bool ends = trace->off_surface;
     for (double s = 4 * MIN_STEP;
          !ends && s <= MAX_STEP && !gw_rows_out_of_work(set->rows, set->row_count); s *= 2)
@@ -252,8 +252,8 @@ void gw_curve_trace_turn_back(gw_curve_trace *trace)
 
 /* ---- lengths along the curve ----------------------------------------------------------------- */
 
-/* The pose of the curve a share of the way from `before` to where the trace is: projected from the
- * chord, or the nearer end where that misses the rows, as beside a crossing. */
+/* The pose of the curve at a fraction `share` of the chord from `before` to the present point,
+ * projected onto the rows; the nearer end if the projection fails, as it may beside a crossing. */
 static gw_pose pose_on_step(const gw_curve_trace *w, const gw_pose *before, double share)
 {
     gw_twist d = gw_pose_sub(&w->x, before);
@@ -359,9 +359,8 @@ bool gw_implicit_curve_length(const gw_submanifold *set, const gw_pose *pose, do
 /* ---- the nearest pose ----------------------------------------------------------------------- */
 
 /* The pose of the curve at arc length s from the present point, and half the slope of the squared
- * distance there. `on_curve`: whether it is one nearer than `most`. Beyond an end of the curve, and
- * where projection leads to another one, there is
- * none. */
+ * distance there. `on_curve`: true if the pose is nearer than `most` and on this curve, not beyond
+ * an end or on another curve. */
 static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, double length,
                        double most, gw_pose *x, bool *on_curve)
 {

@@ -12,7 +12,7 @@
 /* A trace: its present point, the unit tangent in its direction, and its step. Arc lengths are in
  * units of the problem's size, or of the distance from it where that is larger. */
 typedef struct gw_curve_trace {
-    gw_submanifold *set; /* its free-form rows are followed */
+    gw_submanifold *set; /* the parameters of its free-form rows are updated */
     double size, unit;   /* of the problem, and of arc length here (m) */
     gw_pose x;
     double tangent[6];   /* [v / unit; w] */
@@ -28,7 +28,7 @@ typedef struct gw_curve_trace {
 typedef enum gw_curve_trace_status {
     GW_TRACE_CONTINUES,
     GW_TRACE_CLOSED,    /* back at the seed */
-    GW_TRACE_UNBOUNDED, /* so far away that it does not come back */
+    GW_TRACE_UNBOUNDED, /* too far away to be followed */
     GW_TRACE_STUCK      /* no step succeeds: a cusp or an end */
 } gw_curve_trace_status;
 
@@ -62,8 +62,8 @@ typedef struct gw_curve_walk {
     bool backward;
 } gw_curve_walk;
 
-/* From the seed, along gw_submanifold_tangent() there or (backward) against it; free-form rows of
- * the set are followed. */
+/* From the seed, along gw_submanifold_tangent() there or (backward) against it; the parameters of
+ * the set's free-form rows are updated. */
 gw_curve_walk gw_curve_walk_from_seed(gw_submanifold *set, bool backward);
 /* One step; false if the curve does not continue. On a closed curve it continues past the seed. */
 bool gw_curve_walk_step(gw_curve_walk *walk);
@@ -93,9 +93,9 @@ typedef struct gw_curve_minima {
 } gw_curve_minima;
 
 void gw_curve_minima_begin(gw_curve_minima *minima, const gw_pose *near, double length);
-/* At the beginning of a trace, and after each step. */
+/* To be called at the beginning of a trace, and after each step. */
 void gw_curve_minima_visit(gw_curve_minima *minima, const gw_curve_trace *trace, bool first);
-/* At its end. */
+/* To be called at the end of a trace. */
 void gw_curve_minima_end(gw_curve_minima *minima);
 /* The nearest pose; its distance (m). */
 double gw_curve_minima_nearest(const gw_curve_minima *minima, gw_pose *nearest);

@@ -1,7 +1,7 @@
 /*
  * Loci of one point (relational-positioning Table V). Any thread, RT safe.
  *
- * The nearest point is closed form but for the ellipse, whose quartic is solved by Newton's
+ * The nearest point is in closed form except for the ellipse, whose quartic is solved by Newton's
  * method on the first quadrant, from the side where it converges monotonically.
  */
 #include "rt/geometry/locus.h"
@@ -24,7 +24,7 @@ static gw_vec3 at_coordinates(const gw_locus *l, double a, double b, double c)
     return gw_mul_add(gw_mul_add(gw_mul_add(l->origin, a, l->e1), b, l->e2), c, l->e3);
 }
 
-/* A vector of the locus's axes, and a point of its frame. */
+/* A vector from the axes of the locus to those of its owner; a point the other way. */
 static gw_vec3 rotate_to_frame(const gw_locus *l, gw_vec3 v)
 {
     return gw_mul_add(gw_mul_add(gw_scale(v.x, l->e1), v.y, l->e2), v.z, l->e3);
@@ -48,10 +48,10 @@ static gw_vec3 free_form_point(const gw_locus *l, const double *z)
 }
 
 #define EDGE_STEPS   20
-#define EDGE_LONGEST 0.1 /* of the domain: a step along an edge */
+#define EDGE_LONGEST 0.1 /* of the domain: largest step along an edge */
 
-/* From z, where S is closest to x: at an edge x is not over S along n, and what is closest of
- * P = S + a n lies beside that along the edge: Newton's method for (P - x) . P' = 0. */
+/* Moves z from the point closest to x on S to that on P = S + a n. The two differ at an edge, where
+ * x - S is not along n: Newton's method along the edge for (P - x) . P' = 0. */
 static void closest_of_offset(const gw_locus *l, gw_vec3 x, double z[2])
 {
     for (int k = 0; k < 2; k++) {
@@ -76,7 +76,7 @@ static void closest_of_offset(const gw_locus *l, gw_vec3 x, double z[2])
     }
 }
 
-#define LEAST_CELLS 64 /* of a search where no work is left */
+#define LEAST_CELLS 64 /* of a search when no work is left */
 
 void gw_locus_closest_parameters(const gw_locus *l, gw_vec3 point, double x[2])
 {

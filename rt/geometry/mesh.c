@@ -81,7 +81,8 @@ static int by_place(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Which vertex each one becomes; -1 in `to` while it is not used by a triangle. */
+/* Sets first[i] to the lowest index of the vertices that coincide with vertex i; false if memory is
+ * exhausted. */
 static bool weld_vertices(const gw_mesh_def *def, int *first)
 {
     placed *all = malloc(((size_t)def->vertex_count + 1) * sizeof *all);
@@ -98,7 +99,7 @@ static bool weld_vertices(const gw_mesh_def *def, int *first)
     return true;
 }
 
-/* The number of a vertex in the mesh, which it gets when it is first met. */
+/* The index of a vertex in the mesh, to which it is added at its first use. */
 static int number_vertex(gw_mesh *m, const gw_mesh_def *def, int *numbers, int vertex)
 {
     if (numbers[vertex] < 0) {
@@ -130,7 +131,7 @@ static bool fill_mesh(gw_mesh *m, const gw_mesh_def *def)
     return done;
 }
 
-/* ---- an inside ------------------------------------------------------------------------------ */
+/* ---- closedness ---------------------------------------------------------------------------- */
 
 static int by_ends(const void *a, const void *b)
 {
@@ -139,8 +140,8 @@ static int by_ends(const void *a, const void *b)
     return low ? low : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* A mesh is closed where each edge of a triangle occurs in the other direction in exactly one
- * other. */
+/* A mesh is closed if each edge of a triangle occurs in the other direction in exactly one other
+ * triangle. */
 static bool find_closed(gw_mesh *m, gw_error *error)
 {
     size_t count = 3 * (size_t)m->triangle_count;
@@ -196,8 +197,8 @@ static void add_tetrahedron(gw_vec3 a, gw_vec3 b, gw_vec3 c, double *volume, gw_
                 second[i][j] += v / 20 * p[k][i] * p[k][j];
 }
 
-/* Mass properties at 1 kg/m^3, summed about the middle of the bounds; negative where it is inside
- * out. */
+/* Mass properties at 1 kg/m^3, summed about the middle of the bounds; negative if the mesh is
+ * inside out. */
 static gw_mass mass_of(const gw_mesh *m)
 {
     gw_vec3 o = gw_scale(0.5, gw_add(m->bounds.low, m->bounds.high)), first = {0, 0, 0};
@@ -231,7 +232,7 @@ static void flip_triangles(gw_mesh *m)
     }
 }
 
-/* ---- making --------------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------- */
 
 gw_mesh *gw_mesh_create(const gw_mesh_def *def, gw_error *error)
 {

@@ -12,12 +12,12 @@
 
 struct gw_mesh {
     char file[GW_MAX_ID + 1]; /* its name in scenes */
-    bool convex;              /* its own hull */
+    bool convex;              /* it is its own convex hull */
     bool closed;              /* each edge occurs once in either direction: it has an inside */
     int vertex_count, triangle_count;
     gw_vec3 *vertices;
     int (*triangles)[3]; /* corners counter-clockwise from outside */
-    gw_mass mass;        /* at 1 kg/m^3, where it is closed */
+    gw_mass mass;        /* at 1 kg/m^3, if it is closed */
     gw_aabb bounds;
     atomic_int references;
 };
@@ -47,7 +47,7 @@ gw_mesh *gw_mesh_create(const gw_mesh_def *def, gw_error *error);
 gw_mesh *gw_mesh_hull(const gw_mesh *mesh, gw_error *error);
 
 gw_mesh *gw_mesh_get(gw_mesh *mesh); /* one more reference */
-void gw_mesh_put(gw_mesh *mesh);     /* one less; NULL is fine */
+void gw_mesh_put(gw_mesh *mesh);     /* one reference less; NULL is allowed */
 
 /* Triangles (counter-clockwise from outside, by index) of the convex hull of `count` points with at
  * most `room` corners: at most 2 `room` - 4 triangles. Returns their number; 0 if the points are
