@@ -2,6 +2,9 @@
  * Free bodies: rigid bodies that move on the set of their constraints to fixed objects. Creation,
  * transfer to another scenario, motion with their set, and publication; their step is in
  * scene_dynamics.c. On the loop's thread, RT safe, except for create and destroy.
+ *
+ * Where the constraints refer to several objects with different motions, the motion of the set is
+ * that to the nearest new pose, which is of first order in the tick.
  */
 #include <assert.h>
 #include <stdlib.h>

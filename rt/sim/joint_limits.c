@@ -3,7 +3,9 @@
  * collision with a limit is an impulse through joints and loops, with the joint's restitution;
  * resting contact is a constraint force. Creation is outside the tick; all else is RT safe.
  *
- * A limit's row is active only while its coordinate is near, to save work.
+ * A limit's row is active only while its coordinate is near, to save work: a coordinate that
+ * arrives from farther within one step is detected in time if other limits of its system are
+ * active, otherwise after it has passed the limit.
  */
 #include <assert.h>
 #include <stdlib.h>

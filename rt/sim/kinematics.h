@@ -55,8 +55,10 @@ typedef struct gw_moved_geometry {
     gw_pose pose;
 } gw_moved_geometry;
 
-/* Takes a new value at tick `tick`. Successive values are interpolated linearly, each reached when
- * the next is due; a single value is approached at bounded speed. */
+/* Takes a new value at tick `tick`. Values within 0.1 s of one another are interpolated linearly,
+ * each reached when the next is due; a single value is approached from rest to rest. No element
+ * moves faster than 0.25 m/s or 1 rad/s. At most 64 values are approached at once: a further one
+ * completes one of them. */
 void gw_kinematics_move(gw_kinematics *kinematics, const gw_moved_geometry *moved, uint64_t tick,
                         int rate);
 
@@ -64,7 +66,8 @@ void gw_kinematics_move(gw_kinematics *kinematics, const gw_moved_geometry *move
 void gw_kinematics_rename(gw_kinematics *kinematics, const gw_new_names *names);
 
 /* Takes over the state of the former scenario's network: geometry starts where `old` has it and
- * moves to this layout's values; objects that depend on it start there as well. RT safe. */
+ * moves to this layout's values, and motions to a value that is still valid continue; objects that
+ * depend on it start there as well. RT safe. */
 void gw_kinematics_carry_over(gw_kinematics *kinematics, const gw_kinematics *old, uint64_t tick,
                               int rate);
 

@@ -2,6 +2,10 @@
  * Asynchronous computation of local models of mechanisms (rt/dynamics/local_model.h, mechanisms
  * VII): joint positions go out, D^, G^ and U^ come back, each through a latest-value mailbox.
  * Computed on the world's thread, with collision detection (detection.h).
+ *
+ * A model is valid for two periods of that thread and a tick, and within the distance that the
+ * mechanism can move in that time under a hand of 50 N and 5 N m. The held frame's kinematics stay
+ * exact.
  */
 #ifndef GW_SIM_LOCAL_MODELS_H
 #define GW_SIM_LOCAL_MODELS_H

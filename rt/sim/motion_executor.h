@@ -10,8 +10,9 @@
  *
  *   -C . T_slide / |v_slide|   (N),      -C . T_turn / |w_turn|   (N m)
  *
- * with T split into the twists of sliding and of turning parameters. A value; on the loop's thread,
- * RT safe.
+ * with T split into the twists of sliding and of turning parameters. If an edit moves the set the
+ * motion continues, to the same parameters or by the remaining change. A value; on the loop's
+ * thread, RT safe.
  */
 #ifndef GW_SIM_MOTION_EXECUTOR_H
 #define GW_SIM_MOTION_EXECUTOR_H

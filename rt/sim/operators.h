@@ -2,6 +2,10 @@
  * Operators: scripted wrenches, a simulated hand, a drag, a push. Each returns a wrench at the tool
  * frame's origin, world axes, task space. On the loop's thread, RT safe, but for the program's
  * create and destroy (scenario.h).
+ *
+ * The simulated hand is a mass, integrated implicitly, that the spring and damper of an arm pull
+ * along the path and those of the fingers, ten times as stiff, couple to the tool; in series they
+ * have the stated stiffness. Rotation has a spring and no mass.
  */
 #ifndef GW_SIM_OPERATORS_H
 #define GW_SIM_OPERATORS_H

@@ -4,7 +4,9 @@
  * the tick; all else is RT safe.
  *
  * A stated feature of a fixed object may be moved from outside. Such an end is a body of the world
- * (an anchor), numbered after the scene's bodies, which moves with the feature.
+ * (an anchor), numbered after the scene's bodies, which moves with the feature. A bound of the
+ * distance from a free-form surface applies on both sides, across sharp bends and edges. During a
+ * transition bounds act at the model's pose, on its set.
  */
 #include <assert.h>
 #include <stdio.h>
