@@ -2,8 +2,8 @@
  * The pose of a submanifold nearest to a given one, by f = |dp|^2 + (L theta)^2. Any thread, RT
  * safe.
  *
- * Given the rotation R, the translation follows in closed form: the point that the locus is for
- * is at X(R) when the body rotates about its origin, and has to move to the nearest point Y of the
+ * Given the rotation R, the translation follows in closed form: the point that has to be on the
+ * locus is at X(R) when the body rotates about its origin, and moves to the nearest point Y of the
  * locus, |dp| = |X - Y|. A search over the rotational factor remains:
  *
  *   - none, where rotation does not change that distance: the nearest rotation is the answer;
@@ -130,8 +130,8 @@ static candidate over_circle(const search *s, gw_vec3 axis, gw_quat q1)
     return at_turn(s, axis, gw_circle_distance_minimum(&r), q1);
 }
 
-/* cos(theta/2)^2, the best of rotations about `free` (a vector part's direction), for the half turn
- * cos(psi/2) d0 + sin(psi/2) d1 from the wanted rotation. */
+/* The coefficients of cos(theta/2)^2 in psi, theta being the least angle over rotations about
+ * `free` from the wanted rotation to cos(psi/2) d0 + sin(psi/2) d1. */
 static void half_angles(gw_quat d0, gw_quat d1, gw_vec3 free, gw_circle_distance *r)
 {
     double a0 = d0.w, b0 = gw_dot(gw_v3(d0.x, d0.y, d0.z), free);
@@ -198,10 +198,12 @@ static gw_quat rotate_in_set(const gw_rotation_set *r, gw_quat q, const double *
 }
 
 /*
- * Half gradient and Gauss-Newton matrix of f along the turns: with d = X - Y in world axes, the
- * arm r from the body's origin to the point, and k_i the turns,
- *   f'_i / 2 = k_i . (r x d) + L^2 k_i . log,   f''_ij / 2 ~ (k_i x r)_N . (k_j x r)_N + L^2 k_i .
- * k_j N leaving out the locus's tangent. For a locus of the body d changes its sign.
+ * Half gradient and Gauss-Newton matrix of f along the angle set's axes k_i: with d = X - Y in
+ * world axes and the arm r from the body's origin to the point,
+ *   f'_i / 2 = k_i . (r x d) + L^2 k_i . log
+ *   f''_ij / 2 ~ (k_i x r)_N . (k_j x r)_N + L^2 k_i . k_j
+ * where N leaves out the components along the locus's tangents. For a locus of the body d changes
+ * its sign.
  */
 static void normal_equations(const search *s, gw_quat q, double g[2], double m[2][2])
 {
@@ -235,8 +237,8 @@ static void solve2(double m[2][2], double damping, const double *g, double *x)
     x[1] = det != 0 ? (a * g[1] - b * g[0]) / det : 0;
 }
 
-/* The whole second derivative, by central differences of the gradient: it carries the curvature
- * that the Gauss-Newton matrix leaves out, and with it the last digits. */
+/* The whole second derivative, by central differences of the gradient: it includes the curvature
+ * that the Gauss-Newton matrix leaves out, so that the last digits converge. */
 static void hessian_by_differences(const search *s, gw_quat q, double g[2], double m[2][2])
 {
     const double h = 1e-5;
@@ -290,7 +292,7 @@ static candidate descend_to_minimum(const search *s, candidate from)
 
 #define MAX_STARTS 5
 
-/* Keeps the MAX_STARTS best, best first. */
+/* Inserts a candidate into the list of the MAX_STARTS best, best first. Returns their number. */
 static int keep_best(candidate *list, int count, const candidate *c)
 {
     int at = count < MAX_STARTS ? count : MAX_STARTS;
@@ -332,7 +334,7 @@ static candidate over_turns(const search *s, gw_quat q1, const candidate *first)
 typedef struct loop_point {
     candidate c;
     double psi;
-    double slope; /* of f by psi, times something positive */
+    double slope; /* of f by psi, times a positive factor */
 } loop_point;
 
 /*
@@ -380,7 +382,7 @@ static candidate bracketed_minimum(const search *s, loop_point a, loop_point b)
     return best;
 }
 
-/* Two angles: once round their loop. */
+/* Two angles: the best of the minima between samples round the loop. */
 static candidate over_loop(const search *s)
 {
     loop_point last = at_loop(s, -GW_PI);
@@ -395,7 +397,7 @@ static candidate over_loop(const search *s)
     return best;
 }
 
-/* ---- which search --------------------------------------------------------------------------- */
+/* ---- selection of the search ----------------------------------------------------------------- */
 
 /* True where rotations within the factor do not change |X - Y|. */
 static bool rotation_is_decoupled(const search *s)

@@ -2,7 +2,7 @@
  * The pose of a general set nearest to a given one: Newton's method in the tangent space, each step
  * brought back onto the rows. Any thread, RT safe.
  *
- * In the weighed coordinates [v; L w] the half gradient of f = |dp|^2 + (L theta)^2 is
+ * In the weighted coordinates [v; L w] the half gradient of f = |dp|^2 + (L theta)^2 is
  * g = [dp; L log], and with the multipliers lambda of g = A^T lambda + Z g_Z, Z the tangent space,
  * the second derivative along the set is Z^T d(g - A^T lambda) Z: by differences of Jacobians.
  */
@@ -15,12 +15,12 @@
 
 typedef struct stationarity {
     double z[6][6];             /* rows: the tangent basis */
-    double lambda[GW_MAX_ROWS]; /* of all rows; of those that follow from others 0 */
+    double lambda[GW_MAX_ROWS]; /* of all rows; 0 for rows that depend on others */
     double along[6];            /* Z^T g */
 } stationarity;
 
 typedef struct problem {
-    gw_submanifold *set; /* its free-form rows are followed */
+    gw_submanifold *set; /* the parameters of its free-form rows are updated */
     const gw_pose *near;
     double length;
 } problem;
@@ -131,7 +131,7 @@ static double newton_direction(const problem *s, const stationarity *at, double 
     return fmin(size, reach);
 }
 
-/* From a pose on the set; returns the distance. */
+/* Descends from a pose on the set to a local minimum; returns its distance (m). */
 static double descend_on_set(const problem *s, gw_pose *x)
 {
     double best = gw_pose_distance(x, s->near, s->length), raise = 0;
@@ -189,7 +189,7 @@ double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *
     gw_submanifold followed = *set;
     const problem s = {&followed, near, length};
     gw_pose a = set->seed, b = *near;
-    if (set->dof == 1) /* the rows of one curve may be those of others too */
+    if (set->dof == 1) /* other curves may satisfy the same rows */
         return gw_implicit_curve_nearest(set, problem_size(set, length), near, length, nearest);
     double from_seed = descend_on_set(&s, &a), from_near = HUGE_VAL;
     *nearest = a;

@@ -1,7 +1,7 @@
 /*
  * The nearest pose of sets whose locus shifts while the body rotates, and of two angles, by
- * f = |dp|^2 + (L theta)^2: a grid over the rotational factor gives starts, one a local minimum;
- * from each a descent (batched_newton.h). Any thread, RT safe.
+ * f = |dp|^2 + (L theta)^2: descents (batched_newton.h) from the best points of a grid over the
+ * rotational factor. Any thread, RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define GRID       64
 #define STARTS     16
-#define NEAR_CURVE 0.1 /* of both angles' cosines: the wanted rotation is a start, too */
+#define NEAR_CURVE 0.1 /* error of both cosines below which the wanted rotation is a start, too */
 
 /* ---- starts ---------------------------------------------------------------------------------- */
 
@@ -47,8 +47,8 @@ static void quadratic_form(double k, const double b[3][3], double a[10])
 }
 
 /*
- * The planes that a shifting locus is common to, as unit vectors along e: those that shift, and
- * others normal to the directions in which these move it. Where planes meet at small angles |d| is
+ * The planes whose intersection is a shifting locus, as unit normals in the axes e: those that
+ * shift, and others normal to the directions of the shifts. If planes meet at small angles, |d| is
  * many times the distance from them.
  */
 static void planes_of(const gw_batched_newton *s, double n[3][3])
@@ -278,7 +278,7 @@ static void curve_starts(const gw_batched_newton *s, const grid *g, const int *l
             double curvature = before - 2 * g->f[i] + after;
             double share =
                 curvature > 0 ? fmax(-1, fmin(1, 0.5 * (before - after) / curvature)) : 0;
-            /* psi / 2 is so much more: at most 0.1 */
+            /* the change of psi / 2, at most 0.1 */
             double by = share * (GW_PI / CURVE), dd = by * by;
             double c = 1 - dd / 2 * (1 - dd / 12 * (1 - dd / 30 * (1 - dd / 56)));
             double t = by * (1 - dd / 6 * (1 - dd / 20 * (1 - dd / 42 * (1 - dd / 72))));
@@ -321,8 +321,8 @@ static int starts_asked(const gw_batched_newton *s)
     return s->swing < 2 ? 4 : s->swing < 100 ? 8 : STARTS;
 }
 
-/* The lowest points of the grid, lowest first; on a ring, which is an axis or a curve, local minima
- * where these tell of all. */
+/* The lowest points of the grid, lowest first; on a ring (an axis or a curve) only the local
+ * minima, if these suffice. */
 static int lowest_of(const gw_batched_newton *s, const grid *g, int starts[STARTS])
 {
     const int n = g->count;

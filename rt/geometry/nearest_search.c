@@ -88,7 +88,7 @@ static fourier whole_square(const gw_circle_distance *r, gw_vec3 off)
                      0.5 * (aa - bb), gw_dot(r->a, r->b)};
 }
 
-/* The square of what X - O has across n. */
+/* The square of the part of X - O normal to n. */
 static fourier square_across(const gw_circle_distance *r, gw_vec3 off, gw_vec3 n)
 {
     fourier across = whole_square(r, off);
@@ -159,7 +159,7 @@ static void add_radial(const circle_distance_terms *w, double c, double s, deriv
     to->d2 += share * half.d2 + w->radius * half.d1 * half.d1 / (rho * rho * rho);
 }
 
-/* Of any locus: d . d / 2,  d . X',  |X'|^2 - X' . Y' + d . X''. */
+/* For any locus: d . d / 2, its slope d . X', and its curvature |X'|^2 - X' . Y' + d . X''. */
 static void add_locus_distance(const gw_circle_distance *r, double c, double s, derivatives *to)
 {
     gw_vec3 arm = gw_add(gw_scale(c, r->a), gw_scale(s, r->b)), way[3];
@@ -247,7 +247,7 @@ static double approximate_rotation_slope(const gw_circle_distance *r, double c, 
 GW_TARGET_CLONES
 static void sample_slopes(const circle_distance_terms *w, int odd, double slope[HALF])
 {
-    const gw_circle_distance r = *w->circle; /* copies: the slopes are none of theirs */
+    const gw_circle_distance r = *w->circle; /* copies, which `slope` cannot alias */
     const fourier flat = w->flat, round = w->round;
     const double *c = cosines[odd], *s = sines[odd], ll = r.length * r.length, a = w->radius;
     const double tiny = 1e-30 * round.k + 1e-300;
@@ -275,8 +275,8 @@ static void sample_slopes(const circle_distance_terms *w, int odd, double slope[
 }
 
 /* The minimum between two angles where the slope changes from - to +: Newton's method, with
- * bisection outside of them; `f` is half the value there. It ends early if that is certain to stay
- * above `least`. */
+ * bisection if a step leaves the bracket; `f` is half the value there. It ends early if that is
+ * certain to stay above `least`. */
 static double circle_minimum(const circle_distance_terms *w, double low, double high, double psi,
                              int steps, double least, double *f)
 {
@@ -295,8 +295,8 @@ static double circle_minimum(const circle_distance_terms *w, double low, double 
         psi = next;
         *f = b.f + (newton ? 0.5 * b.d1 * step : 0);
         if (newton && b.f + 4 * b.d1 * step > least)
-            break;                                /* nowhere near the one to beat */
-        if (fabs(step) < (newton ? 1e-6 : 1e-15)) /* what is left is its square */
+            break;                                /* certain to stay above `least` */
+        if (fabs(step) < (newton ? 1e-6 : 1e-15)) /* the error left is its square */
             break;
     }
     return psi > GW_PI ? psi - 2 * GW_PI : psi;
@@ -350,7 +350,8 @@ static int nearest_bit(unsigned set, int middle)
     return up <= down ? middle + up : middle - down;
 }
 
-/* Among all samples or every other one, the small angles first; each minimum by so many steps. */
+/* The psi of the smallest f, from the minima between all samples or every second one, small angles
+ * first; at most `steps` iterations for each. */
 static double minimise_on_circle(const gw_circle_distance *r, bool fine, int steps)
 {
     const circle_distance_terms w = circle_fourier(r);
@@ -391,8 +392,8 @@ static double circle_start(const gw_circle_distance *r)
 #define GRID         (RINGS * SECTORS)
 #define GRID_STARTS  10
 #define CLOSE        0.998 /* cosine: 4 degrees */
-#define APART        0.9   /* cosine: starts within 26 degrees of one another are one */
-#define EDGE         0.03  /* sine: nearer to a plane of symmetry one start is not enough */
+#define APART        0.9   /* cosine: starts are at least 26 degrees from one another */
+#define EDGE         0.03  /* sine: nearer to a plane of symmetry there are two starts */
 #define SMALL_RADIUS 8 /* radius, in lengths, of spheres where those starts found every minimum */
 
 static double sphere_value(const gw_sphere_distance *b, gw_vec3 u, double theta)
@@ -488,7 +489,7 @@ static gw_vec3 sphere_descend(const gw_sphere_distance *b, gw_vec3 u, const gw_v
     return u;
 }
 
-#define GRID_STEP 0.5 /* rad: no direction is farther from the grid and u0 */
+#define GRID_STEP 0.5 /* rad: the largest distance of a direction from the grid and u0 */
 
 /* The first samples of a grid about u0, and their f; that is infinite where f cannot come below
  * `best` within a step, |d| falling by at most r and theta by at most one per radian. */
@@ -565,7 +566,7 @@ static axis_state axis_descend(const gw_sphere_distance *b, gw_vec3 u, const axi
         gw_vec3 there = gw_unit(gw_mul_add(at.u, cut, go));
         double scale = fabs(at.h[0][0]) + fabs(at.h[1][1]);
         if (size < 2e-6 && raise < 1e-5 * scale) {
-            at.u = there; /* a whole step: what is left is its square */
+            at.u = there; /* a full step: the error left is its square */
             break;
         }
         axis_state next = axis_state_at(b, there);
@@ -595,7 +596,7 @@ static axis_state along_circle(const gw_sphere_distance *b, gw_vec3 t, const axi
     return axis_descend(b, moved_along(b->u0, t, circle_start(&circle)), known);
 }
 
-/* Mirrored where it is on the other side of the plane through c normal to `n` than u0. */
+/* Mirrors u if u0 is on the other side of the plane through c normal to `n`; true if it did. */
 static bool reflect_to_start_side(const gw_sphere_distance *b, gw_vec3 n, gw_vec3 *u)
 {
     double off = gw_dot(*u, n);
@@ -641,7 +642,8 @@ gw_vec3 gw_sphere_distance_minimum(const gw_sphere_distance *b)
     if (axis && b->r <= SMALL_RADIUS * b->length)
         return minimum_about_axis(b);
     gw_vec3 best = sphere_descend(b, b->u0, NULL, 0, &best_f);
-    /* theta <= sqrt(f) / L at every better pose; beyond that and half a step the grid is no use */
+    /* theta <= sqrt(f) / L at every better pose; the grid is used up to that angle plus half a
+     * step */
     int rings = (int)fmin(RINGS, floor(sqrt(best_f) / b->length / (GW_PI / 6) + 0.5));
     sphere_grid(b, rings * SECTORS, best_f, u, f);
     for (int k = 0; k < GRID_STARTS; k++) {

@@ -27,8 +27,8 @@
 
 #define ORDERS          (GW_NURBS_ORDER + 1)
 #define KNOT_EQUAL      1e-12 /* of the spacing of periodic knots, relative to the domain */
-#define MEETING         1e-12 /* of control points that are one, relative to the size */
-#define CURVATURE_JUMPS 1e-6  /* of the curvatures on both sides, and of 1 / size */
+#define MEETING         1e-12 /* distance of control points that coincide, relative to the size */
+#define CURVATURE_JUMPS 1e-6  /* least jump, relative to both curvatures and 1 / size */
 #define TANGENT_TURNS   1e-8  /* rad between tangents or normals on both sides of a kink */
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
@@ -400,7 +400,7 @@ static bool allocate_direction(gw_nurbs_direction *d, int degree, int count)
     return d->knots && d->reciprocals && d->kinks && d->bends && d->uneven;
 }
 
-/* A trim, or the knot that it is meant to be at: spans are no shorter than that. */
+/* A trim, moved onto a knot that is nearer than the shortest span allowed. */
 static double at_knot(const gw_nurbs_direction *d, double trim)
 {
     double near = 1e-9 * (d->knots[d->count] - d->knots[d->degree]);
@@ -444,7 +444,7 @@ static void fill_points(gw_nurbs *s, const gw_nurbs_def *def)
     s->size = gw_distance(box->low, box->high);
 }
 
-/* Control points i and j are one. */
+/* True if control points i and j coincide. */
 static bool same_point(const gw_nurbs *s, int i, int j)
 {
     const gw_homogeneous a = s->points[i], b = s->points[j];
@@ -454,7 +454,7 @@ static bool same_point(const gw_nurbs *s, int i, int j)
     return across <= MEETING * s->size && fabs(a[3] - b[3]) <= MEETING * (fabs(a[3]) + fabs(b[3]));
 }
 
-/* True where the first `repeat` rows of control points across direction k are the last ones. */
+/* True if the first `repeat` rows of control points across direction k equal the last ones. */
 static bool rows_repeat(const gw_nurbs *s, int k, int repeat)
 {
     int along = s->direction[k].count, across = s->direction[1 - k].count;
@@ -541,7 +541,7 @@ static bool bends_at_once(const gw_nurbs *s, int k, const int span[2], const dou
     return gw_distance(a, b) > CURVATURE_JUMPS * (gw_norm(a) + gw_norm(b) + 1 / s->size);
 }
 
-/* True where that holds somewhere across the knots at the end of span `before` and the start of
+/* True if the test holds at a sample along the knots at the end of span `before` and the start of
  * span `after` of direction k. */
 static bool holds_across(const gw_nurbs *s, int k, int before, int after, jump_test *holds)
 {
@@ -558,7 +558,7 @@ static bool holds_across(const gw_nurbs *s, int k, int before, int after, jump_t
     return false;
 }
 
-/* What jumps across these knots, which are one of that multiplicity at x, or the seam. */
+/* Classifies the knot of this multiplicity at x, or the seam, by what jumps across it. */
 static void note_knot(gw_nurbs *s, int k, int before, int after, int repeats, double x)
 {
     gw_nurbs_direction *d = &s->direction[k];
@@ -582,7 +582,7 @@ static void find_kinks(gw_nurbs *s, int k)
         int after = before + 1;
         while (d->knots[after] >= d->knots[after + 1])
             after++;
-        /* knots before + 1 to after are one */
+        /* knots before + 1 to after are equal */
         if (d->knots[after] < d->high)
             note_knot(s, k, before, after, after - before, d->knots[after]);
         before = after;
@@ -591,8 +591,8 @@ static void find_kinks(gw_nurbs *s, int k)
 
 #define LEAST_AREA 1e-12 /* of S_u x S_v over the whole domain, by the size squared */
 
-/* A parameter in the domain's part of the span above knot i, by its share; false where it has
- * none. */
+/* The parameter at a fraction `share` of the domain's part of the span above knot i; false if there
+ * is no such part. */
 static bool within_span(const gw_nurbs_direction *d, int i, double share, double *parameter)
 {
     double low = fmax(d->knots[i], d->low), high = fmin(d->knots[i + 1], d->high);
@@ -600,8 +600,8 @@ static bool within_span(const gw_nurbs_direction *d, int i, double share, double
     return low < high;
 }
 
-/* True where there is area in any pair of spans: not where all of it is a line or a curve. Looked
- * at beside the middle, where a symmetric surface may be folded. */
+/* True if some pair of spans has area, so that the surface is not a line or a curve. Sampled beside
+ * the middle, where a symmetric surface may be folded. */
 static bool has_area(const gw_nurbs *s)
 {
     static const double share[2][2] = {{0.31, 0.43}, {0.83, 0.69}};

@@ -24,22 +24,22 @@
 
 /* A direction of parameters: u (0) or v (1). */
 typedef struct gw_nurbs_direction {
-    int degree;          /* 0 along a curve's v */
-    int count;           /* control points */
-    double low, high;    /* the domain */
-    bool trimmed;        /* to a part of the knots' domain */
-    bool closed;         /* the ends meet, and parameters wrap around: low and high are one */
-    double *knots;       /* count + degree + 1 */
-    double *reciprocals; /* 1 / (knots[j + d] - knots[j]), row d - 1 of count + degree + 1; 0 where
-                            the knots are one */
-    int kink_count;      /* inner knots, and the seam, where the tangent turns: */
-    double *kinks;       /* rising; the seam as `low` */
-    int bend_count; /* those where it does not, but turns at another rate: the curvature jumps */
+    int degree;       /* 0 along a curve's v */
+    int count;        /* control points */
+    double low, high; /* the domain */
+    bool trimmed;     /* to a part of the knots' domain */
+    bool closed;   /* the ends meet, and parameters wrap around: low and high are the same point */
+    double *knots; /* count + degree + 1 */
+    double *reciprocals; /* 1 / (knots[j + d] - knots[j]), row d - 1 of count + degree + 1; 0 for
+                            equal knots */
+    int kink_count;      /* inner knots, or the seam, at which the direction of the tangent jumps */
+    double *kinks;       /* ascending; the seam as `low` */
+    int bend_count;      /* those at which the tangent is continuous and the curvature jumps */
     double *bends;
-    int uneven_count; /* and those where second derivatives by the parameter alone jump */
+    int uneven_count; /* those at which only second derivatives by the parameter jump */
     double *uneven;
-    bool partial;   /* of a view (gw_nurbs_view()): */
-    double part[2]; /* the parameters whose polynomials go on beyond them */
+    bool partial;   /* a view of a part (gw_nurbs_set_part()) */
+    double part[2]; /* its bounds, beyond which its polynomials are extended */
 } gw_nurbs_direction;
 
 /* A control point (w x, w y, w z, w). */
@@ -50,13 +50,13 @@ struct gw_nurbs {
     gw_nurbs_direction direction[2];
     bool rational;          /* weights differ */
     gw_homogeneous *points; /* direction[0].count rows of direction[1].count */
-    gw_vec3 *stated;        /* the control points as they were given */
-    double *weights;        /* and their weights; NULL where none were */
+    gw_vec3 *stated;        /* the control points as given */
+    double *weights;        /* the weights as given, or NULL */
     gw_aabb bounds;         /* of the control points */
     double size;            /* diagonal of the bounds (m) */
     gw_nurbs
         *edge[4]; /* of a surface: curves at both ends of u, then of v; NULL where it is a point */
-    struct gw_nurbs_pole *pole[4]; /* of a surface: where such a point is a pole (nurbs_pole.h) */
+    struct gw_nurbs_pole *pole[4]; /* of a surface: the pole at such a point, or NULL */
     struct gw_nurbs_tree *tree;    /* for closest points (nurbs_nearest.h) */
     atomic_int references;
 };
@@ -66,10 +66,10 @@ typedef struct gw_nurbs_def {
     int degree[2];          /* 1 to GW_MAX_NURBS_DEGREE */
     int count[2];           /* control points along u and v */
     int knot_count[2];      /* count + degree + 1 */
-    const double *knots[2]; /* not falling; ends clamped or periodic */
+    const double *knots[2]; /* not decreasing; ends clamped or periodic */
     const gw_vec3 *points;  /* count[0] rows of count[1] (m) */
     const double *weights;  /* the same number, positive; NULL: all 1 */
-    bool trimmed[2];        /* to a part of the domain that the knots give: */
+    bool trimmed[2];        /* restricted to a part of the knots' domain: */
     double trim[2][2];      /* its least and its greatest parameter */
 } gw_nurbs_def;
 
@@ -85,7 +85,7 @@ typedef struct gw_nurbs_def {
  */
 gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error);
 gw_nurbs *gw_nurbs_get(gw_nurbs *nurbs); /* one more reference */
-void gw_nurbs_put(gw_nurbs *nurbs);      /* one less; NULL is fine */
+void gw_nurbs_put(gw_nurbs *nurbs);      /* one reference less; NULL is allowed */
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ gw_nurbs *gw_nurbs_insert_knots(const gw_nurbs *nurbs, int direction, int count,
 gw_nurbs *gw_nurbs_elevate(const gw_nurbs *nurbs, int direction, gw_error *error);
 
 /* The knot spans that are not empty and overlap the domain: fills `spans` (may be NULL; indices of
- * their lower knots) and returns how many. */
+ * their lower knots) and returns their number. */
 int gw_nurbs_spans(const gw_nurbs *nurbs, int direction, int *spans);
 
 /* Bezier control points of the part low .. high of one span in each direction: (degree u + 1) rows

@@ -35,8 +35,8 @@ static void basis_at(const double *knots, int degree, int span, double u, double
     }
 }
 
-/* Clamped knots on 0 .. 1, an even share of the parameters in each span: no basis function is
- * without one (Schoenberg and Whitney). */
+/* Clamped knots on 0 .. 1, an even share of the parameters in each span, so that the support of
+ * each basis function contains one (Schoenberg and Whitney). */
 static void place_knots(int sampled, const double *parameters, int count, int degree, double *knots)
 {
     for (int i = 0; i <= degree; i++)
@@ -57,9 +57,9 @@ static void place_knots(int sampled, const double *parameters, int count, int de
 }
 
 /*
- * `lines` curves at once: data of each sample, `width` numbers, to control points. The first and
- * last are taken over; N P = Q of the others by least squares (QR). False: no memory, or samples
- * that determine nothing.
+ * Fits several curves at once: `data` has `width` numbers of each sample, `points` as many of each
+ * control point. The first and last points are those of the data; the others minimise |N P - Q|
+ * (QR). False if memory is exhausted or the samples do not determine them.
  */
 static bool fit_lines(int sampled, const double *parameters, int count, int degree,
                       const double *knots, int width, const double *data, double *points)
@@ -243,7 +243,7 @@ static gw_nurbs *standard_curve(const gw_nurbs *curve, int degree, gw_error *err
                                                     .trim = {{0, 1}}},
                                     error);
     free(mapped);
-    /* inserting none clamps it */
+    /* inserting no knots clamps the curve */
     for (bool first = true; now && (first || now->direction[0].degree < degree); first = false) {
         gw_nurbs *next = first && now->direction[0].degree == degree
                              ? gw_nurbs_insert_knots(now, 0, 0, NULL, error)
@@ -254,7 +254,7 @@ static gw_nurbs *standard_curve(const gw_nurbs *curve, int degree, gw_error *err
     return now;
 }
 
-/* How often a knot is among the inner ones of a clamped curve. */
+/* The multiplicity of an inner knot of a clamped curve. */
 static int knot_multiplicity(const gw_nurbs_direction *d, double knot)
 {
     int n = 0;
@@ -263,7 +263,7 @@ static int knot_multiplicity(const gw_nurbs_direction *d, double knot)
     return n;
 }
 
-/* Gives both curves all inner knots of `other` that they have less often. */
+/* The curve refined by all inner knots of `other` that it has with a lower multiplicity. */
 static gw_nurbs *with_knots_of(gw_nurbs *curve, const gw_nurbs *other, gw_error *error)
 {
     const gw_nurbs_direction *d = &other->direction[0];
@@ -430,7 +430,7 @@ gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis,
         gw_vec3 from = gw_sub(profile->stated[j], point);
         gw_vec3 along = gw_scale(gw_dot(from, z), z), x = gw_sub(from, along), y = gw_cross(z, x);
         for (int i = 0; i < ring; i++) {
-            /* between two ends of an arc where their tangents meet */
+            /* odd points are where the tangents at both ends of an arc meet */
             double turn = 0.5 * step * i, far = i % 2 ? 1 / corner : 1;
             bool again = i == ring - 1 && angle > 2 * GW_PI * (1 - 1e-12);
             gw_vec3 out =

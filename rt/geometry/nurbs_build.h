@@ -16,7 +16,7 @@ typedef struct gw_nurbs_fit {
     int sampled[2];        /* points along u and v, at least two each */
     const gw_vec3 *points; /* sampled[0] rows of sampled[1] (m) */
     int degree[2];         /* less than `sampled` */
-    int count[2];          /* control points, degree + 1 to `sampled`; that many: interpolated */
+    int count[2];          /* control points, degree + 1 to `sampled`; equal to it: interpolated */
 } gw_nurbs_fit;
 
 /*
@@ -39,8 +39,8 @@ double gw_nurbs_deviation(const gw_nurbs *nurbs, int count, const gw_vec3 *point
  */
 gw_nurbs *gw_nurbs_loft(int count, const gw_nurbs *const *sections, int degree, gw_error *error);
 
-/* The profile (v) about an axis through `point`, by `angle` (rad, to 2 pi; u, one a quarter turn).
- * Exact. Errors at /axis, /angle. */
+/* The profile (v) revolved about an axis through `point` by `angle` (rad, at most 2 pi). u runs
+ * over equal arcs of at most a quarter turn, one unit each. Exact. Errors at /axis, /angle. */
 gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis, double angle,
                            gw_error *error);
 

@@ -18,7 +18,7 @@
 #define DEVIATION  3e-4  /* of the surface's size */
 #define CELLS_MOST 48    /* along a direction, and one in each span */
 #define SAMPLES    3     /* along each side of a pair of spans */
-#define ROUNDING   1e-12 /* of the surface's size, of points that are one */
+#define ROUNDING   1e-12 /* of the surface's size: points nearer than this coincide */
 
 /* The knot spans along a direction, and into how many cells each is cut. */
 typedef struct spans {
@@ -65,7 +65,8 @@ static double sample_bends(const gw_nurbs *surface, spans s[2])
             for (int k = 0; k < SAMPLES * SAMPLES; k++) {
                 double du = s[0].knots[i + 1] - s[0].knots[i];
                 double dv = s[1].knots[j + 1] - s[1].knots[j];
-                /* inside of the spans: at their upper knots derivatives are the next one's */
+                /* inside of the spans: at their upper knots derivatives are those of the next
+                 * span */
                 const double at[2] = {s[0].knots[i] + du * (k / SAMPLES + 0.5) / SAMPLES,
                                       s[1].knots[j] + dv * (k % SAMPLES + 0.5) / SAMPLES};
                 gw_nurbs_point p;
@@ -77,7 +78,7 @@ static double sample_bends(const gw_nurbs *surface, spans s[2])
     return twist;
 }
 
-/* Cells of each span, for a deviation; returns how many there are. */
+/* Sets the cells of each span for a deviation; returns their number. */
 static int cut(spans *s, double twist, double deviation)
 {
     int sum = 0;
@@ -90,7 +91,7 @@ static int cut(spans *s, double twist, double deviation)
     return sum;
 }
 
-/* Parameters of the grid's lines along a direction; NULL: no memory. */
+/* Parameters of the grid's lines along a direction; NULL if memory is exhausted. */
 static double *lines_of(const spans *s, int cells)
 {
     double *lines = malloc(((size_t)cells + 1) * sizeof *lines);
@@ -111,7 +112,7 @@ typedef struct grid {
     gw_corner_parameters *parameters;
 } grid;
 
-/* Point (i, j) of the grid. Where a direction is closed its last line is its first. */
+/* Point (i, j) of the grid. In a closed direction the last line is the first one. */
 static gw_vec3 *point_of(const gw_nurbs *surface, const grid *g, int i, int j)
 {
     if (surface->direction[0].closed && i == g->cells[0])
@@ -121,8 +122,8 @@ static gw_vec3 *point_of(const gw_nurbs *surface, const grid *g, int i, int j)
     return &g->points[i * (g->cells[1] + 1) + j];
 }
 
-/* A side of the grid that is one point but for rounding, a pole, becomes one: of points (i, j) + k
- * (di, dj). */
+/* Makes the points (i, j) + k (di, dj) of a side of the grid equal if they coincide within
+ * rounding, as at a pole. */
 static void weld_pole(const gw_nurbs *surface, const grid *g, int i, int j, int di, int dj)
 {
     int count = 1 + (di ? g->cells[0] : g->cells[1]);

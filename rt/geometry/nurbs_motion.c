@@ -15,17 +15,15 @@
 #include <assert.h>
 #include <stddef.h>
 
-#define NEAR 1e-3 /* of the size: a followed branch that ends farther off is another one */
-#define SURE 1e-9 /* of the size: a search tells no better which branch has that distance */
-#define SINGULAR                                                                                   \
-    1e-20 /* of the squares: no less determinant, at the apex of a cone or a corner                \
-           */
+#define NEAR     1e-3  /* of the size: a followed branch that ends farther off is another one */
+#define SURE     1e-9  /* of the size: so near to the expected distance no search is made */
+#define SINGULAR 1e-20 /* of the squares: least determinant; it vanishes at apexes and corners */
 
 int gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double parameter[2],
                      gw_nurbs_point *at)
 {
     double p[2] = {parameter[0], parameter[1]};
-    if (!gw_finite3(x)) { /* a step that diverged asks for it */
+    if (!gw_finite3(x)) { /* from a step that diverged */
         gw_nurbs_evaluate(s, p, 2, NULL, at);
         return 0;
     }
@@ -33,7 +31,7 @@ int gw_nurbs_closest(const gw_nurbs *s, gw_vec3 x, double distance, double param
     double found = gw_distance(at->d[0][0], x), off = fabs(found - fabs(distance));
     /* at an edge, or a pole, there may be closer points inside */
     bool ended = event == GW_NURBS_EDGE && off > NEAR * s->size;
-    /* a closer point is no nearer to that distance than one that is too close already */
+    /* a search finds no point farther than one that is too close already */
     bool too_close = found < fabs(distance) && !ended;
     int cells = 0;
     if (!too_close && ((event == GW_NURBS_FOCAL && off > SURE * s->size) || off > NEAR * s->size)) {
@@ -133,8 +131,8 @@ static void point_at(const gw_nurbs *s, const gw_nurbs_plane *plane, const doubl
         gw_nurbs_evaluate(s, parameter, order, &span, at);
 }
 
-/* By x and y of the pole that parameters are near to, else by them; where `at` has those to second
- * order already, only what is missing. */
+/* The point and its derivatives, by x and y if a pole is near, else by the parameters. `at` must
+ * have the latter to second order already, and is replaced only as needed. */
 static void point_near(const gw_nurbs *s, const double parameter[2], int order, gw_nurbs_point *at)
 {
     double coordinates[2];
@@ -282,16 +280,16 @@ static void curve_distance(const gw_nurbs_point *at, gw_vec3 x, gw_vec3 velocity
 
 /* ---- apexes ---------------------------------------------------------------------------------
  *
- * Where an edge is a point and no pole, at the apex of a cone, the surface does not go on: closest
- * to what lies over it is that point P, with n = (x - P) / |x - P|,
+ * At an edge that is one point but not a pole, such as the apex P of a cone, the surface does not
+ * continue: P is closest to the points x over it, with n = (x - P) / |x - P|,
  *
  *   n' = (x' - (n . x') n) / |x - P|,   n'' = -(2 (n . x') n' + |n'|^2 |x - P| n) / |x - P|
  */
 
 #define AT_APEX 1e-7 /* of the domain */
 
-/* The end at which the parameters are over an apex: 2 k, or 2 k + 1 at the high end of direction k;
- * -1: they are not. */
+/* The end at which the parameters are at an apex: 2 k, or 2 k + 1 at the high end of direction k;
+ * -1 if they are not. */
 static int apex_at(const gw_nurbs *s, const double parameter[2])
 {
     for (int k = 0; k < 2 && s->dimension == 2; k++) {
@@ -308,7 +306,8 @@ static int apex_at(const gw_nurbs *s, const double parameter[2])
 #define AROUND 24   /* directions from an apex */
 #define CHORD  1e-3 /* of the domain */
 
-/* The slope at which the distance of x falls from the apex inward at most, and parameters there. */
+/* The largest rate at which the distance from x falls from the apex inward, and parameters in that
+ * direction. */
 static double slope_from_apex(const gw_nurbs *s, int end, gw_vec3 x, double parameter[2])
 {
     int k = end / 2, j = 1 - k;
@@ -362,7 +361,7 @@ bool gw_nurbs_pass_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_n
     return apex_at(s, parameter) >= 0;
 }
 
-/* The closest point, followed; true where it is an apex. `cells`: that a search looked into. */
+/* The closest point, followed; true if it is an apex. `cells`: number of cells searched. */
 static bool follow_to_apex(const gw_nurbs *s, gw_vec3 x, double expected, bool past_edges,
                            double parameter[2], gw_nurbs_point *at, int *cells)
 {
@@ -427,8 +426,8 @@ void gw_nurbs_distance_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec
     out->second = gw_dot(velocity, gw_reject(turn, n));
 }
 
-/* u'' of the closest parameters, for x'' = 0:  H u'' = 2 S_i' . x' - q_i . d - 2 S_i' . S' - S_i .
- * q, with ' along u', q = S_jk u_j' u_k', q_i = S_ijk u_j' u_k' and d = S - x. */
+/* u'' of the closest parameters for x'' = 0, with d = S - x and ' along u':
+ *   H u'' = 2 S_i' . (x' - S') - q_i . d - S_i . q,  q = S_jk u_j' u_k',  q_i = S_ijk u_j' u_k' */
 static void closest_accelerations(const gw_nurbs_point *at, gw_vec3 d, gw_vec3 velocity,
                                   const double rate[2], double out[2])
 {
@@ -507,7 +506,7 @@ int gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 
     return cells;
 }
 
-/* The principal curvature that is the greatest towards that side, where the surface is `at`. */
+/* The greatest principal curvature towards that side at the point `at`. */
 static double most_curvature(const gw_nurbs_point *at, gw_vec3 n, double side)
 {
     gw_vec3 u = at->d[1][0], v = at->d[0][1];

@@ -74,8 +74,8 @@ int gw_nurbs_tangent_at(const gw_nurbs *curve, gw_vec3 x, gw_vec3 velocity, gw_v
  */
 double gw_nurbs_focal_distance(const gw_nurbs *surface, const double parameter[2], double side);
 
-/* 1 - a / f of the offset a and the focal distance f where the surface is `at`, with second
- * derivatives: 1 on the surface, 0 where S + a n folds, less beyond. */
+/* 1 - a / f of the offset a and the focal distance f at the point `at` (to second order): 1 on the
+ * surface, 0 where S + a n folds, negative beyond. */
 double gw_nurbs_fold_margin(const gw_nurbs *surface, const double parameter[2],
                             const gw_nurbs_point *at, double offset);
 
@@ -85,22 +85,23 @@ double gw_nurbs_fold_margin(const gw_nurbs *surface, const double parameter[2],
 void gw_nurbs_parameter_gradient(const gw_nurbs *nurbs, gw_vec3 x, const double parameter[2], int k,
                                  gw_vec3 *gradient);
 
-/* The same point followed by Newton's method from `parameter`, also past edges and ends, where the
- * last span's polynomials go on; searched for globally where that does not converge. True where the
- * closest point is an apex, an edge that is a point and no pole: there the shape does not go on. */
+/* The point closest to x, followed by Newton's method from `parameter`, also past edges and ends,
+ * where the last span's polynomials are extended; by a global search if that does not converge.
+ * True if it is an apex (an edge that is one point but not a pole), past which the shape does not
+ * continue. */
 bool gw_nurbs_pass_edges(const gw_nurbs *nurbs, gw_vec3 x, double parameter[2], gw_nurbs_point *at);
 
 /*
  * A distance of a point x from the shape: of a surface h = n . (x - S) with S closest to x and n
  * the normal there; of a curve h = along . (x - C). Both vanish on the shape, with the gradient
- * below; over an apex it is that from the apex. `parameter`: near the closest point; moved onto it;
- * `past_edges`: as by gw_nurbs_pass_edges().
+ * below; over an apex the distance is that from the apex. `parameter`: near the closest point;
+ * moved onto it; `past_edges`: as by gw_nurbs_pass_edges().
  */
 typedef struct gw_nurbs_distance {
     double value;
     gw_vec3 gradient;
     double second; /* h'' of an x with velocity x' and acceleration zero */
-    int cells;     /* parts of the shape that a search looked into */
+    int cells;     /* number of cells searched */
 } gw_nurbs_distance;
 
 void gw_nurbs_distance_at(const gw_nurbs *nurbs, gw_vec3 x, gw_vec3 velocity, gw_vec3 along,

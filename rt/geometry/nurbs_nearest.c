@@ -3,8 +3,8 @@
  *
  * f(u, v) = |S(u, v) - X|^2 / 2 with gradient g_i = d . S_i and Hessian H_ij = S_i . S_j + d .
  * S_ij, d = S - X. The tree has a bounding box of Bezier control points at each node; its leaves
- * are parts of a span with bounds M of the derivatives to third order over the part. Of a cell, a
- * part of a leaf with centre c and half lengths h, they say
+ * are parts of a span with bounds M of the derivatives to third order over the part. For a cell, a
+ * part of a leaf with centre c and half lengths h, they give
  *
  *   |S - (S_c + S_u x + S_v y)| <= e = (M_uu hu^2 + 2 M_uv hu hv + M_vv hv^2) / 2
  *   |H - H_c| <= V  entry by entry, from the products of bounds and half lengths
@@ -18,7 +18,7 @@
  * by those of second; where H_c - V is positive definite f is convex on the cell, which then has
  * one minimum, found by Newton's method within its bounds; and where |g_c| > (|H_c| + V) h along a
  * direction, f falls all over the cell towards one edge, which is a cell of one dimension less.
- * Cells are taken from a heap, the closest bound first, and halved where nothing decides.
+ * Cells are taken from a heap, the closest bound first, and halved if none of this decides.
  */
 #include "rt/geometry/nurbs_nearest.h"
 
@@ -29,8 +29,8 @@
 #include "rt/geometry/nurbs_pole.h"
 #include "rt/geometry/nurbs_tree.h"
 
-#define CERTIFIED      1e-9 /* of the size: what `distance` may differ from `bound` by */
-#define HEAP_ROOM      768  /* entries: beyond, the farthest are given up, which `bound` tells */
+#define CERTIFIED      1e-9 /* of the size: accepted difference of `distance` and `bound` */
+#define HEAP_ROOM      768  /* entries; parts that find no room are dropped and limit `bound` */
 #define ITERATIONS     60
 #define FOCAL_LIMIT    1e-3 /* of 1 - kappa delta */
 #define POLE_STEPS     20   /* of Newton's method about a pole */
@@ -102,7 +102,7 @@ typedef struct rectangle {
     double low[2], high[2];
 } rectangle;
 
-/* Which parameters are held at their bounds, f falling outward; and the unknown of curves. */
+/* Marks the parameters that are fixed: at a bound beyond which f falls, and v of a curve. */
 static void held_at_bounds(const gw_nurbs *s, const rectangle *r, const double x[2],
                            const double g[2], bool fixed[2])
 {
@@ -156,7 +156,7 @@ static void minimise_in_rectangle(const gw_nurbs *s, gw_vec3 to, const rectangle
             *first_step = length;
         /* a Newton step this short leaves an error of its square */
         last = length <= (newton ? 1e-8 : 1e-15) * s->size;
-        /* the distance's rounding hides what a short one gains */
+        /* a short one gains less than the distance's rounding */
         bool sure = last || (newton && length <= 1e-6 * s->size);
         double t = 1;
         do {
@@ -175,7 +175,7 @@ static void minimise_in_rectangle(const gw_nurbs *s, gw_vec3 to, const rectangle
 
 /* ---- the global search ---------------------------------------------------------------------- */
 
-/* A part of the shape that waits: a node of the tree, or a cell of a leaf. */
+/* A part of the shape to be searched: a node of the tree, or a cell of a leaf. */
 typedef struct waiting {
     double bound; /* of the distance (m) */
     int node;     /* or ~leaf for a cell */
@@ -186,7 +186,7 @@ typedef struct search {
     const gw_nurbs *s;
     gw_vec3 to;
     gw_nurbs_nearest *best;
-    double given_up; /* the least bound of what found no room (m) */
+    double given_up; /* the least bound of the parts that found no room (m) */
     gw_nurbs_span span;
     int count;
     waiting heap[HEAP_ROOM];
@@ -259,8 +259,8 @@ static double parallelogram_distance(gw_vec3 a, gw_vec3 b, gw_vec3 d)
     return sqrt(least);
 }
 
-/* The Hessian of f over a cell, in units of its half lengths: at the centre, and what the entries
- * differ from that by at most. */
+/* The Hessian of f over a cell, in units of its half lengths: at the centre, and bounds of the
+ * entries' differences from that. */
 typedef struct hessian_range {
     double h[2][2], v[2][2];
 } hessian_range;
@@ -285,7 +285,7 @@ static hessian_range range_over(const gw_nurbs_leaf *part, const local_model *m,
     return r;
 }
 
-/* True where f is convex over the cell, whatever the signs in v. A cell without extent in a
+/* True if f is convex over the cell for all signs of the entries of v. A cell without extent in a
  * direction is an edge. */
 static bool is_convex(const hessian_range *r, const double h[2])
 {
@@ -312,7 +312,8 @@ static double quadratic_bound(const hessian_range *r, const local_model *m, cons
     return sqrt(fmax(0, 2 * f));
 }
 
-/* Which way f falls all over the cell along direction k: -1, 1, or 0 where it may turn. */
+/* The way along direction k, -1 or 1, in which f falls over the whole cell; 0 if there may be
+ * none. */
 static int falls_along(const hessian_range *r, const local_model *m, const double h[2], int k)
 {
     double change = fabs(r->h[k][0]) + r->v[k][0] + fabs(r->h[k][1]) + r->v[k][1];
@@ -331,7 +332,7 @@ static void offer_candidate(search *q, const double x[2], const local_model *m)
     memcpy(q->best->parameter, x, sizeof q->best->parameter);
 }
 
-/* A cell that has no extent in a direction: the edge of another one, not one that is a point. */
+/* True if the cell is an edge of another cell, without extent in a direction, and not one point. */
 static bool is_regular_edge(const gw_nurbs *s, const rectangle *cell)
 {
     bool any = false;
@@ -347,7 +348,7 @@ static bool is_regular_edge(const gw_nurbs *s, const rectangle *cell)
     return any;
 }
 
-/* A cell: its centre and half lengths, the model at the centre, what is known of the distance. */
+/* A cell: its centre and half lengths, the model at the centre, bounds of distance and Hessian. */
 typedef struct cell {
     double x[2], h[2];
     local_model m;
@@ -503,7 +504,7 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
     }
     search q;
     double certified = CERTIFIED * s->size, bound = run_search(&q, s, to, cells, 0, nearest);
-    /* the distance is level about its minimum, so that its place is known to half the digits */
+    /* the distance is flat at its minimum, which is located to half the digits only */
     double parameter[2] = {nearest->parameter[0], nearest->parameter[1]};
     gw_nurbs_point at;
     gw_nurbs_follow(s, to, parameter, NULL, &at);
@@ -513,7 +514,7 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
         nearest->point = at.d[0][0];
         memcpy(nearest->parameter, parameter, sizeof parameter);
     }
-    /* what was decided on the way was so within the tolerance */
+    /* cells were decided within the tolerance */
     nearest->bound = fmax(0, fmin(fmin(bound, q.given_up), nearest->distance - certified));
 }
 
@@ -603,7 +604,7 @@ bool gw_nurbs_follow_about_pole(const gw_nurbs *s, gw_vec3 to, double x[2], gw_n
         xy[1] += share * step[1];
         if (!(hypot(xy[0], xy[1]) < pole->plane.reach))
             return false;
-        last = length <= 1e-8 * s->size; /* what is left is its square */
+        last = length <= 1e-8 * s->size; /* the error left is its square */
     }
     return false;
 }
@@ -645,7 +646,7 @@ gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nu
         if (!over)
             break;
     }
-    /* an edge that is a pole ends nothing */
+    /* a branch does not end at an edge that is a pole */
     if (gw_nurbs_follow_about_pole(s, to, x, &event)) {
         gw_nurbs_evaluate(s, x, 2, span, at);
         bool led = gw_distance(at->d[0][0], from) <= 10 * step + 1e-9 * s->size;
@@ -654,7 +655,7 @@ gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nu
     *at = m.at;
     if (focal_margin(&m, fixed) < FOCAL_LIMIT)
         return GW_NURBS_FOCAL;
-    /* a branch that goes on lies within a few of Newton's first steps */
+    /* a branch that continues is within a few first Newton steps */
     if (gw_distance(m.at.d[0][0], from) > 10 * step + 1e-9 * s->size && event != GW_NURBS_KINK)
         return GW_NURBS_FOCAL;
     for (int k = 0; k < s->dimension && event == GW_NURBS_REGULAR; k++)

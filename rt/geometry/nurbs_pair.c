@@ -1,17 +1,17 @@
 /*
  * Closest points of two free-form shapes, over the whole of both. Pairs of parts, one of each, are
  * bounded by the distance of their boxes in the axes of either, and taken from a heap, the closest
- * first; of each the larger part is halved. Any thread, RT safe.
+ * first; the larger part of the pair is halved. Any thread, RT safe.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "rt/geometry/nurbs_tree.h"
 
-#define HEAP_ROOM 768  /* pairs: beyond, the farthest are given up, which `bound` tells */
-#define WITHIN    1e-4 /* of the lesser size: what `distance` may differ from `bound` by */
-#define THERE     1e-9 /* of the size: a turn that gains less is the last one */
-#define TURNS     8    /* of each point to the closest one, from the middle of a pair, */
+#define HEAP_ROOM 768  /* pairs; those that find no room are dropped and limit `bound` */
+#define WITHIN    1e-4 /* of the lesser size: accepted difference of `distance` and `bound` */
+#define THERE     1e-9 /* of the size: an iteration that gains less is the last one */
+#define TURNS     8    /* alternating projections from the middle of a pair, */
 #define MOST      60   /* and at the end */
 
 /* Bounds of parameters, low .. high of each. */
@@ -35,7 +35,7 @@ typedef struct pair_search {
     gw_pose a_from_b, b_from_a;
     gw_nurbs_pair *best;
     double sampled;  /* the least distance of centres (m) */
-    double given_up; /* the least bound of what found no room (m) */
+    double given_up; /* the least bound of the pairs that found no room (m) */
     int count;
     pair_of_parts heap[HEAP_ROOM];
 } pair_search;
@@ -67,7 +67,7 @@ static pair_of_parts pop_pair(pair_search *q)
     return top;
 }
 
-/* A node that is a leaf as the cell of all of it. */
+/* The part of a node; of a leaf, the cell that covers it. */
 static part_of_shape part_at(const gw_nurbs *s, int node)
 {
     const gw_nurbs_node *n = &s->tree->nodes[node];
@@ -94,7 +94,7 @@ static double interval_gap(double centre_a, double centre_b, double half)
     return fmax(0, fabs(centre_a - centre_b) - half);
 }
 
-/* Of boxes of two frames, in the axes of the first. */
+/* A lower bound of the distance of two boxes, in the axes of the first. */
 static double boxes_distance(const gw_aabb *a, const gw_aabb *b, const gw_pose *a_from_b)
 {
     gw_vec3 half_a = gw_scale(0.5, gw_sub(a->high, a->low));
@@ -116,7 +116,8 @@ static void middle_of(const gw_nurbs *s, const part_of_shape *part, double x[2])
         x[k] = k < s->dimension ? 0.5 * (part->r.low[k] + part->r.high[k]) : 0;
 }
 
-/* Alternating projections: each point to the near closest point of the other shape in turn. */
+/* Alternating projections: each point moves to the closest point near it of the other shape, in
+ * turn. */
 static void alternate_projections(pair_search *q, double x[2][2], int turns)
 {
     gw_nurbs_point at[2];

@@ -1,5 +1,5 @@
 /*
- * Surfaces about their poles. Any thread, RT safe, but for the creation.
+ * Surfaces near their poles. Any thread, RT safe, except for the creation.
  *
  * With a, b, c the parts of S - O along e1, e2, n, the height satisfies c(u, v) = h(a, b), so by
  * the chain rule, with J = d(a, b)/d(u, v) and sums over a and b,
@@ -8,14 +8,14 @@
  *   c_ij  = h_kl x_ki x_lj + h_k x_kij
  *   c_ijm = h_kln x_ki x_lj x_nm + h_kl (x_kij x_lm + x_kim x_lj + x_kjm x_li) + h_k x_kijm
  *
- * each of which gives the next derivatives of h by J^-1. Rounding grows with the order as the pole
- * comes near; within a small core Taylor's polynomial at the pole takes over. Its coefficients come
- * from meridians r -> S(r): with X1, X2 and c2, c3 the derivatives by r of (a, b) and of c at the
- * pole, where c1 = 0,
+ * each of which gives the next derivatives of h by J^-1. Rounding errors grow towards the pole, the
+ * more the higher the order; within a small core Taylor's polynomial at the pole is used. Its
+ * coefficients come from meridians r -> S(r): with X1, X2 and c2, c3 the derivatives by r of (a, b)
+ * and of c at the pole, where c1 = 0,
  *
  *   c2 = h_kl X1_k X1_l,     c3 = h_kln X1_k X1_l X1_n + 3 h_kl X1_k X2_l
  *
- * and those of fourth order from what these leave of h on two rings about the pole.
+ * and those of fourth order from the residuals of h on two rings about the pole.
  */
 #include "rt/geometry/nurbs_pole.h"
 
@@ -25,7 +25,7 @@
 
 #include "rt/base/small.h"
 
-#define CORE       1e-3 /* of the size: |(x, y)| below which Taylor's polynomial serves */
+#define CORE       1e-3 /* of the size: |(x, y)| below which Taylor's polynomial is used */
 #define TANGENT    1e-7 /* rad: a meridian leaves in the tangent plane */
 #define LEVEL      0.8  /* the least cosine of the normal to that at the pole, within `reach` */
 #define NEAR_SHARE 0.5  /* of the parameter at `reach` */
@@ -33,13 +33,12 @@
 #define STEPS      32   /* along a meridian, to the middle of the domain */
 #define ITERATIONS 16
 
-#define UNEVEN      0.02 /* of the domain: as far from an uneven knot a plane serves better */
-#define POINT_REACH 0.05 /* of the size: of planes at points that are no poles */
+#define UNEVEN      0.02 /* of the domain: so near to an uneven knot a plane is used */
+#define POINT_REACH 0.05 /* of the size: reach of planes at points that are not poles */
 
-/* ---- the tangent plane
- * ---------------------------------------------------------------------------- */
+/* ---- the tangent plane ----------------------------------------------------------------------- */
 
-/* The derivative `order` times by the way out along a meridian. */
+/* The derivative of this order along a meridian, away from the pole. */
 static gw_vec3 along_out(const gw_nurbs_pole *p, const gw_nurbs_point *at, int order)
 {
     gw_vec3 d = p->out == 0 ? at->d[order][0] : at->d[0][order];
@@ -55,8 +54,8 @@ static void on_meridian(const gw_nurbs *s, const gw_nurbs_pole *p, int i, double
     gw_nurbs_evaluate(s, parameter, order, NULL, at);
 }
 
-/* The tangent plane, and the meridians' azimuths in it; false where they have none in common, or do
- * not go once round. */
+/* The tangent plane, and the meridians' azimuths in it; false if the meridians have no common
+ * plane, or do not go round once. */
 static bool find_plane(const gw_nurbs *s, gw_nurbs_pole *p)
 {
     gw_nurbs_point at;
@@ -99,8 +98,8 @@ static void add_to_fit(fit *f, int n, const double *row, double value)
     }
 }
 
-/* Taylor's coefficients from the meridians. An odd number of them, as opposite ones tell of odd
- * orders the same. */
+/* Taylor's coefficients from the meridians. An odd number of them, as opposite ones give the same
+ * equations of odd order. */
 static void find_taylor(const gw_nurbs *s, gw_nurbs_pole *p)
 {
     double parameter[2];
@@ -129,7 +128,8 @@ static void find_taylor(const gw_nurbs *s, gw_nurbs_pole *p)
     }
 }
 
-/* How far along every meridian the surface stays a height over the tangent plane. */
+/* Sets the distances up to which the surface is a height over the tangent plane along every
+ * meridian. */
 static void find_reach(const gw_nurbs *s, gw_nurbs_pole *p)
 {
     const gw_nurbs_direction *d = &s->direction[p->out];
@@ -314,7 +314,7 @@ static bool find_about_pole(const gw_nurbs *s, const gw_nurbs_pole *p, const dou
     return false;
 }
 
-/* The same about another point. */
+/* The parameters at (x, y) about a point that is not a pole. */
 static bool find_about_point(const gw_nurbs *s, const gw_nurbs_plane *t, const double xy[2],
                              double parameter[2])
 {
@@ -343,13 +343,12 @@ static bool find_about_point(const gw_nurbs *s, const gw_nurbs_plane *t, const d
 
 /* ---- derivatives ---------------------------------------------------------------------------- */
 
-/* The value and derivatives of h: by x in the order of their number of y, h[n][i]. */
+/* h and its derivatives: h[n][i] is of order n, i times by y. */
 typedef struct height {
     double h[GW_NURBS_ORDER + 1][GW_NURBS_ORDER + 1];
 } height;
 
-/* sum of c_ij.. x_i x_j .. / order! of a symmetric form, its entries in the order of their number
- * of y. */
+/* sum of c_ij.. x_i x_j .. / order! of a symmetric form; c[n] is the entry with n indices y. */
 static double symmetric_form(const double *c, int order, const double xy[2])
 {
     if (order == 0)
@@ -397,7 +396,7 @@ static bool from_parameters(const gw_nurbs_plane *p, const gw_nurbs_point *at, i
     double g1[2] = {gw_dot(p->n, first[0]), gw_dot(p->n, first[1])};
     for (int k = 0; k < 2; k++)
         t->h[1][k] = inv[0][k] * g1[0] + inv[1][k] * g1[1];
-    /* what a derivative of S has along the tangent plane's slope */
+    /* upright . S_ij = c_ij - h_k x_kij */
     gw_vec3 slope = gw_mul_add(gw_scale(t->h[1][0], p->e1), t->h[1][1], p->e2);
     gw_vec3 upright = gw_sub(p->n, slope);
     if (order < 2)
@@ -480,8 +479,8 @@ bool gw_nurbs_plane_evaluate(const gw_nurbs *s, const gw_nurbs_plane *p, const d
 
 /* ---- creation ---------------------------------------------------------------------- */
 
-/* Least squares of what is left of h on a ring; a ring of twice the radius tells of the sixth
- * order, which counts four times as much there. */
+/* Least squares for the residuals of h on two rings, and extrapolation: the error of sixth order is
+ * four times as large on the ring of twice the radius. */
 static void find_fourth(const gw_nurbs *s, gw_nurbs_pole *p)
 {
     double on_ring[2][6] = {{0}};

@@ -14,7 +14,7 @@
 #include "rt/geometry/nurbs.h"
 
 #define GW_POLE_MERIDIANS 32  /* samples round a pole */
-#define GW_POLE_SERVES    0.9 /* of `reach`: farther out x and y do not serve */
+#define GW_POLE_SERVES    0.9 /* of `reach`: farther out x and y are not used */
 
 /* The tangent plane at a pole or another point of a surface, or the tangent of a curve, along e1.
  */
@@ -22,7 +22,7 @@ typedef struct gw_nurbs_plane {
     gw_vec3 point, e1, e2, n;
     double reach; /* |(x, y)| up to which there is a height (m) */
     const struct gw_nurbs_pole *pole;
-    double parameter[2]; /* where it is no pole */
+    double parameter[2]; /* of the point, if it is not a pole */
 } gw_nurbs_plane;
 
 typedef struct gw_nurbs_pole {
@@ -30,12 +30,12 @@ typedef struct gw_nurbs_pole {
     int out;          /* the direction that runs away from the pole */
     double sign;      /* 1 or -1: the way it runs */
     double end;       /* its parameter at the pole */
-    double near;      /* as far from there (parameter) x and y are the better coordinates */
+    double near;      /* distance (parameter) within which x and y are the better coordinates */
     double second[3]; /* h_xx, h_xy, h_yy at the pole */
     double third[4];  /* h_xxx, h_xxy, h_xyy, h_yyy */
     double fourth[5]; /* h_xxxx, h_xxxy, .. */
-    double azimuth[GW_POLE_MERIDIANS + 1]; /* at which meridians leave, of equal steps round */
-    double speed[GW_POLE_MERIDIANS + 1];   /* |dS / d parameter| of them there */
+    double azimuth[GW_POLE_MERIDIANS + 1]; /* of the meridians at the pole, at equal steps round */
+    double speed[GW_POLE_MERIDIANS + 1];   /* |dS / d parameter| along them at the pole */
 } gw_nurbs_pole;
 
 /* Finds the poles of a surface that have a tangent plane, and sets its `pole`; false if memory is

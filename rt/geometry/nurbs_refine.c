@@ -1,5 +1,5 @@
 /*
- * The same curve or surface with other control points. Not for use inside a tick.
+ * Refinement: the same curve or surface with other control points. Not for use inside a tick.
  *
  * Everything follows from polar forms (Ramshaw, Blossoming: a connect-the-dots approach to splines,
  * 1987): control point i of a spline of degree d on knots T is f(T_i+1, .., T_i+d), f being the
@@ -69,7 +69,8 @@ typedef struct refinement {
     double *knots;                /* count + degree + 1, clamped */
 } refinement;
 
-/* Weights of the old control points in new control point i; returns the span that they are of. */
+/* Weights of the old control points in new control point i; returns the span of the old control
+ * points. */
 static int new_weights(const gw_nurbs_direction *d, const refinement *to, int i, double *weights)
 {
     /* the span that the middle of the new point's knots is on */
@@ -212,8 +213,8 @@ gw_nurbs *gw_nurbs_elevate(const gw_nurbs *s, int direction, gw_error *error)
 
 /* ---- edges ---------------------------------------------------------------------------------- */
 
-/* Control points along the other direction at an end of direction k; NULL where memory is short,
- * `point` where they are all one. */
+/* Control points along the other direction at an end of direction k; NULL if memory is exhausted,
+ * or, with *point set, if they coincide. */
 static gw_nurbs *edge_of(const gw_nurbs *s, int k, bool upper, bool *point, gw_error *error)
 {
     const gw_nurbs_direction *d = &s->direction[k], *other = &s->direction[1 - k];

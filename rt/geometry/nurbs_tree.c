@@ -10,7 +10,7 @@
 
 #define FLAT       0.2       /* of a leaf: deviation from its tangents, relative to its radius */
 #define MAX_DEPTH  10        /* halvings of a span in the tree */
-#define MAX_LEAVES (1 << 17) /* before spans are no longer halved: 30 MB */
+#define MAX_LEAVES (1 << 17) /* above which spans are not halved further: 30 MB */
 
 static const double binomial[GW_NURBS_ORDERS][GW_NURBS_ORDERS] = {
     {1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}};
@@ -20,7 +20,7 @@ static double norm2_of_point(const gw_homogeneous *a)
     return (*a)[0] * (*a)[0] + (*a)[1] * (*a)[1] + (*a)[2] * (*a)[2];
 }
 
-/* What fmax() of numbers is, without a call. */
+/* fmax() of numbers, without a call. */
 static inline double larger_of(double a, double b)
 {
     return a > b ? a : b;
@@ -38,7 +38,7 @@ static void differentiate_controls(gw_homogeneous *b, int rows, int columns, int
                 (along_rows ? b[(i + 1) * stride + j] : b[i * stride + j + 1]) - b[i * stride + j];
 }
 
-/* Of an edge, which has no extent in direction k, only what is along it counts. */
+/* degree / length along direction k; 0 for an edge, which has no extent there. */
 static double per_length(int degree, const gw_nurbs_leaf *leaf, int k)
 {
     double length = leaf->high[k] - leaf->low[k];

@@ -72,7 +72,8 @@ GW_LANE_INLINE void gw_quat_lanes_unit(gw_quat_lanes *q)
     q->w *= scale, q->x *= scale, q->y *= scale, q->z *= scale;
 }
 
-/* q = (1, a) q, and q (1, a): by exp(2 a) but for the third power of a, and for the length. */
+/* q = (1, a) q, and q (1, a): the rotation exp(2 a) up to terms of third order in a, not
+ * normalised. */
 GW_LANE_INLINE void gw_quat_lanes_turn(gw_quat_lanes *q, const gw_lanes a[3])
 {
     gw_quat_lanes o = *q;

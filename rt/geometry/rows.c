@@ -22,7 +22,7 @@
 #include "rt/geometry/element.h"
 #include "rt/geometry/submanifold.h"
 
-#define OVER 1e-9 /* of a shape's size: points no farther beyond an edge are over it */
+#define OVER 1e-9 /* of a shape's size: points no farther beyond an edge count as over it */
 
 /* Vectors of a row in world axes. */
 typedef struct arm {
@@ -40,7 +40,7 @@ static arm arm_of(const gw_row *row, const gw_pose *x)
 {
     arm a;
     a.m = gw_rotate(x->q, row->m);
-    /* a direction is of the other side than the shape */
+    /* the direction belongs to the other side than the shape */
     bool turns = gw_row_of_direction(row->kind) != gw_row_owned_by_body(row->kind);
     a.n = turns ? gw_rotate(x->q, row->n) : row->n;
     gw_vec3 from_f = gw_sub(gw_add(a.m, x->p), row->f);
@@ -88,12 +88,12 @@ static bool is_free_form(gw_row_kind kind)
     return kind >= GW_ROW_SURFACE && kind <= GW_ROW_CURVE_BODY;
 }
 
-/* Where the closest point of a free-form row is followed from, and moved to. */
+/* The parameters that the closest point of a free-form row is followed from, replaced by its
+ * own. */
 typedef struct follower {
     double start[2];
-    int cells;  /* that the search for it looked into, of this row or of one before with this point
-                 */
-    bool known; /* a row before with this point has found it, at `start` */
+    int cells;  /* searched, by this row or an earlier one with the same closest point */
+    bool known; /* an earlier row with the same point has found it, at `start` */
 } follower;
 
 /* The distance that identifies the closest point: that of the point which a search has found for an
@@ -182,7 +182,7 @@ static of_direction direction_of(const gw_row *row, const gw_pose *x, const arm 
     return m;
 }
 
-/* True where the closest points of two rows are one. */
+/* True if two rows have the same closest point. */
 static bool share_point(const gw_row *a, const gw_row *b)
 {
     return a->nurbs == b->nurbs && gw_distance(a->m, b->m) == 0 && gw_distance(a->f, b->f) == 0 &&
@@ -190,7 +190,7 @@ static bool share_point(const gw_row *a, const gw_row *b)
            gw_row_owned_by_body(a->kind) == gw_row_owned_by_body(b->kind);
 }
 
-/* Where the search of row i starts: where the row before it found the same point, else its own
+/* Sets the start of row i's search: where the row before it found the same point, else its own
  * start, or that of `starts`. */
 static void start_row(const gw_row *rows, int i, const double (*starts)[2], follower *f)
 {

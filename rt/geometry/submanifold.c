@@ -260,7 +260,7 @@ static double general_length(const gw_submanifold *set)
     return most > 0 ? sqrt(most) : 1;
 }
 
-/* The same side of zero, where the seed is clearly on one. */
+/* True if both are on the same side of zero, or if the seed is near zero. */
 static bool same_side(double here, double seed)
 {
     return fabs(seed) < 0.5 || here * seed > 0;
@@ -317,8 +317,8 @@ static int freedoms_at(const gw_submanifold *set, double length, const gw_pose *
     return 6 - q.rank;
 }
 
-/* True where a pose with more freedoms to first order still has them a small step away; where sets
- * cross it has not. */
+/* True where a pose with more freedoms to first order still has them a small step away; at a
+ * crossing of sets it does not. */
 static bool freedoms_persist(const gw_submanifold *set, double length, const gw_pose *x,
                              int freedoms, const double (*basis)[6])
 {
@@ -345,8 +345,8 @@ static bool has_its_freedoms(const gw_submanifold *set, const gw_pose *x)
             !freedoms_persist(set, length, x, freedoms, (const double(*)[6])basis));
 }
 
-/* True where an axis along a normal or a tangent has the sense that it is stated with: two rows
- * beside one another say which, n1 x n2 being along it. */
+/* True where an axis along a normal or a tangent has the sense that it is stated with: two adjacent
+ * rows define it, along n1 x n2. */
 static bool axis_sense(const gw_submanifold *set, const gw_pose *x)
 {
     for (int i = 0; i + 1 < set->row_count; i++) {
@@ -379,7 +379,7 @@ static void scale_row(double factor, double length, double a[6], double *b)
         a[j] *= j < 3 ? factor : factor / length;
 }
 
-/* Rows basis . displacement - z, in the weighed coordinates [v; length w]. */
+/* Rows basis . displacement - z, in the weighted coordinates [v; length w]. */
 static void along_basis(const double (*basis)[6], int dof, double length, const gw_twist *d,
                         const double *z, double (*a)[6], double *b)
 {
@@ -542,7 +542,7 @@ static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
     return 0;
 }
 
-/* The columns of the chart there. */
+/* The columns of a chart at x, orthonormalised. */
 static void axis_tangent(const gw_submanifold *set, const gw_pose *x, double length,
                          const double *zero, double (*basis)[6])
 {
@@ -561,9 +561,9 @@ static void axis_tangent(const gw_submanifold *set, const gw_pose *x, double len
 }
 
 /*
- * Columns: a turn w with the point held on its place of the locus, v = -w x r, r the arm from the
- * body's origin to the point, plus the locus's own shift; a slide dP, of the point (world) or
- * against it (body).
+ * Columns: rotations w with the point fixed on the locus, v = -w x r, r the arm from the body's
+ * origin to the point, plus the shift of the locus; translations dP along a locus of the world,
+ * -R dP along one of the body.
  */
 void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double length,
                             double (*basis)[6])

@@ -9,14 +9,14 @@
  *   point of the world on a locus of the body:   R(z_R) P(z_T) + t = s,       s = `of`
  *
  * The locus may move as the body rotates, its origin being linear in R (relational-positioning eqs.
- * 11 to 14): points of the body on lines and planes of the world that are not one point.
+ * 11 to 14): so for several different points of the body on lines and planes of the world.
  *
  * and algebraically, as independent scalar rows H(x) = 0 (framework eq. 14), which every set has
  * and which are all that a `general` set has (its factors do not separate): that one is
  * parameterised locally, by projection along its tangent space.
  *
- * Poses are world_from_body, the body's own frame (not the tool's). Pure values without pointers:
- * any thread, RT safe.
+ * Poses are world_from_body, the body's own frame (not the tool's). Values that own no memory
+ * (free-form shapes are shared): any thread, RT safe.
  */
 #ifndef GW_GEOMETRY_SUBMANIFOLD_H
 #define GW_GEOMETRY_SUBMANIFOLD_H
@@ -33,10 +33,10 @@ typedef enum gw_rotation_kind {
     GW_ROTATION_AXIS,       /* R(axis, phi) R0: 1 */
     GW_ROTATION_FIXED,      /* R0: 0 */
     GW_ROTATION_TWO_ANGLES, /* two angles, axis . R axis_body and another such pair: 1 */
-    GW_ROTATION_NORMAL,     /* an axis along the normal of the surface that the locus is of, turned
-                               about it: 1; with the locus's parameters (along_normal.h) */
-    GW_ROTATION_TANGENT,    /* the same along the tangent of a curve */
-    GW_ROTATION_GENERAL     /* of a general set; its dimension where it is known */
+    GW_ROTATION_NORMAL,  /* an axis along the normal of the locus's surface, and the rotation about
+                            it: 1 (along_normal.h) */
+    GW_ROTATION_TANGENT, /* the same along the tangent of a curve */
+    GW_ROTATION_GENERAL  /* of a general set; its dimension where it is known */
 } gw_rotation_kind;
 
 /* True if the rotation follows from the point of the locus, up to the rotation about an axis. */
@@ -64,8 +64,8 @@ typedef enum gw_locus_kind {
 typedef struct gw_second_angle {
     gw_vec3 axis, axis_body;       /* unit, world and body */
     double angle;                  /* between axis and R axis_body (rad) */
-    int loops;                     /* closed curves that the rotations are: 1 or 2 */
-    int loop;                      /* of two, which: 1 or -1; 0: they cross, and are one set */
+    int loops;                     /* closed curves that the set consists of: 1 or 2 */
+    int loop;                      /* which of two: 1 or -1; 0: they cross, and are one set */
     double cosine, sine, cosine_2; /* of the angles */
     double sine_axes, cosine_axes; /* between the axes of the world */
     double cosine_body;            /* between those of the body */
@@ -73,18 +73,18 @@ typedef struct gw_second_angle {
     gw_quat body;                  /* the frame of the axes of the body */
     double middle, half;           /* of the diagonal's cosine c, middle +- half */
     double azimuth_low, azimuth_high, turn_low, turn_high; /* ends of c */
-    unsigned char at_low, at_high;                         /* which of these middle -+ half is */
+    unsigned char at_low, at_high; /* roots that end c at middle - half, + half */
 } gw_second_angle;
 
 typedef struct gw_rotation_set {
     gw_rotation_kind kind;
     int dof;
-    gw_quat zero;           /* R0: R where phi = theta = 0, psi = 0; kinds normal and tangent: turns
-                               the axis's owner so that the axis is z */
-    gw_vec3 axis;           /* unit, world; kinds normal, tangent: where the shape is the body's */
-    gw_vec3 axis_body;      /* unit, body; for kind axis: R0^T axis; kinds normal, tangent: where
-                               the shape is the world's */
-    double angle;           /* kinds angle, two angles: between axis and R axis_body (rad) */
+    gw_quat zero;      /* R0: R at phi = theta = 0, or psi = 0; kinds normal and tangent: turns the
+                          axis's owner so that the axis is z */
+    gw_vec3 axis;      /* unit, world; kinds normal, tangent: where the shape is the body's */
+    gw_vec3 axis_body; /* unit, body; for kind axis: R0^T axis; kinds normal, tangent: where
+                          the shape is the world's */
+    double angle;      /* kinds angle, two angles: between axis and R axis_body (rad) */
     gw_second_angle second; /* kind two angles */
 } gw_rotation_set;
 
@@ -94,7 +94,7 @@ typedef struct gw_locus {
     gw_vec3 e1, e2, e3;
     double a, b;           /* radius, or semi-axes (m) */
     const gw_nurbs *nurbs; /* curve, surface: in the frame e1, e2, e3 at the origin */
-    double start[2];       /* and parameters near those wanted, where charts look first */
+    double start[2];       /* start parameters of closest points */
     long *work;            /* see gw_submanifold_count_work() */
 } gw_locus;
 
@@ -108,9 +108,9 @@ typedef struct gw_locus_shift {
 
 typedef struct gw_translation_set {
     int dof;
-    gw_locus locus; /* where it shifts: about the origin of no shift */
+    gw_locus locus; /* without its shifts */
     bool in_mobile; /* false: locus in the world; true: in the body's frame */
-    gw_vec3 of;     /* the point on it: of the body, or of the world when in_mobile */
+    gw_vec3 of;     /* the point on the locus: of the body, or of the world when in_mobile */
     int shift_count;
     gw_locus_shift shifts[GW_MAX_SHIFTS];
 } gw_translation_set;
@@ -175,7 +175,7 @@ typedef struct gw_submanifold {
     gw_rotation_set rotation;
     gw_translation_set translation;
     int row_count;
-    gw_row rows[GW_MAX_ROWS]; /* independent at a generic pose, but for general sets */
+    gw_row rows[GW_MAX_ROWS]; /* independent at a generic pose, except for general sets */
     gw_pose seed;             /* a pose on the set; the zero of a general set's parameters */
 } gw_submanifold;
 
@@ -260,7 +260,7 @@ typedef struct gw_submanifold_parameter {
     const char *name;
     const char *part; /* "rotation" or "translation"; "pose" for a general set */
     const char *unit; /* "rad" or "m"; "1" of a free-form shape's parameters */
-    double low, high; /* range; infinite where there is none */
+    double low, high; /* range; infinite if there is none */
     bool periodic;
 } gw_submanifold_parameter;
 
@@ -277,7 +277,7 @@ int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_paramete
  */
 bool gw_submanifold_try_pose(const gw_submanifold *set, const double *parameters, gw_pose *pose);
 
-/* The same without the verdict. */
+/* The same without the returned status. */
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *parameters);
 
 /* The pose with a rotation of the rotational factor and the point at `place` of the unshifted locus
@@ -298,7 +298,7 @@ double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *ne
                                     gw_pose *nearest);
 
 /* An orthonormal basis of the tangent space at a pose on the set: dof columns of twists [v; w] of
- * the body's origin, rotations weighed with `length` (m). Closed form where the set has one. */
+ * the body's origin, rotations weighted with `length` (m). Closed form where the set has one. */
 void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *world_from_body,
                             double length, double (*basis)[6]);
 
@@ -323,10 +323,10 @@ typedef struct gw_chart {
     gw_vec3 point;        /* P of the locus at the centre */
     gw_vec3 e1, e2, e3;   /* sphere: two tangent directions and the outward one at the centre */
     double cosine, sine;  /* circle, ellipse, cylinder: of the angle at the centre */
-    double parameter[2];  /* curve, surface: at the centre; or */
-    bool flat;            /* x and y there, */
-    gw_nurbs_plane plane; /* of this plane */
-    gw_nurbs_point at;    /* else the shape there */
+    double parameter[2];  /* curve, surface: at the centre; if `flat`, */
+    bool flat;            /* x and y at the centre */
+    gw_nurbs_plane plane; /* of this plane (near a pole); */
+    gw_nurbs_point at;    /* if not, the shape at the centre */
     double turn[2];       /* two angles: the tangent in the angles about both axes of the first */
     double basis[6][6];   /* general set: its tangent basis at the centre */
 } gw_chart;
@@ -335,8 +335,8 @@ typedef struct gw_chart {
 void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_chart *chart);
 
 /*
- * The z_dot at the centre of a body that moves with `twist`, which is tangent to the set (what is
- * not is left out). Not for general sets.
+ * The z_dot at the centre of a body that moves with `twist`, which is tangent to the set (other
+ * components are ignored). Not for general sets.
  */
 void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
 

@@ -3,8 +3,8 @@
  *
  * With f1, f2 the axes of the world and x = R u1, y = R u2 those of the body, f1, x, y, f2 are the
  * corners of a spherical quadrilateral with sides alpha, sigma (between u1 and u2), beta and
- * sigma_b (between f2 and f1). Its diagonal c = x . f2 gives both triangles but for their signs: x
- * lies at the azimuth phi about f1, y across the great circle of x and f2,
+ * sigma_b (between f2 and f1). Its diagonal c = x . f2 determines both triangles up to their signs:
+ * x lies at the azimuth phi about f1, y across the great circle of x and f2,
  *
  *   x = cos alpha f1 + sin alpha (cos phi e1 + sin phi e2),   k cos phi = c - cos alpha cos sigma_b
  *   y = A x + B f2 + w / s^2 x x f2,                          s^2 = 1 - c^2
@@ -28,13 +28,13 @@
 
 enum { AZIMUTH = 1, TURN = 2, BOTH = AZIMUTH | TURN };
 
-#define CROSSES  1e-11 /* ends of c nearer to one another are one */
-#define LEAST    1e-12 /* half a range of c, and sines: less is no curve */
-#define DISTINCT 1e-4  /* of s^2: x and f2 may not come along one another */
+#define CROSSES  1e-11 /* ends of c nearer to one another are equal */
+#define LEAST    1e-12 /* least half range of c, and least sines */
+#define DISTINCT 1e-4  /* least s^2: x and f2 must not become parallel */
 
 /* ---- the curve ------------------------------------------------------------------------------- */
 
-/* Which of two ends the limit of c is; the ends nearly alike are one. */
+/* The root, or both, whose end is the limit of c. */
 static unsigned char end_of(double limit, double azimuth, double turn)
 {
     if (fabs(azimuth - turn) <= CROSSES)
@@ -104,7 +104,7 @@ static square_roots square_roots_of(const gw_rotation_set *r, gw_quat q)
                           gw_dot(y, gw_cross(x, s->axis))};
 }
 
-/* The roots' parameter where one is to be told from the other's sign. */
+/* product / by, or `fallback` where `by` vanishes. */
 static double signed_quotient(double product, double by, double fallback)
 {
     return fabs(by) > 1e-150 ? product / by : fallback;
@@ -325,7 +325,7 @@ void gw_two_angles_project_all(const gw_rotation_set *r, gw_quat_lanes *q)
         gw_quat_lanes_unit(&next);
         q->w = GW_SELECT(moves, next.w, q->w), q->x = GW_SELECT(moves, next.x, q->x);
         q->y = GW_SELECT(moves, next.y, q->y), q->z = GW_SELECT(moves, next.z, q->z);
-        moves &= square >= 1e-18; /* what is left is its square */
+        moves &= square >= 1e-18; /* the error left is its square */
     }
     gw_quat_lanes_unit(q);
 }
@@ -338,9 +338,9 @@ gw_quat gw_two_angles_project(const gw_rotation_set *r, gw_quat q)
     return gw_quat_lanes_get(&all, 0);
 }
 
-/* ---- making one ------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
-/* The range of c, and whose ends it has; false where it is none, or s^2 vanishes in it. */
+/* The range of c, and the roots that end it; false if it is empty, or s^2 vanishes in it. */
 static bool range_of(double alpha, double beta, double sigma_a, double sigma_b, gw_second_angle *s)
 {
     s->azimuth_low = cos(sigma_b + alpha);
@@ -394,7 +394,7 @@ bool gw_two_angles(const gw_vector_angle *first, const gw_vector_angle *second,
                    gw_rotation_set *out)
 {
     assert(first && second && out);
-    /* the other diagonal serves where this one's corners meet */
+    /* the other diagonal, if the corners of this one meet */
     if (!make_two_angles(first, second, out) && !make_two_angles(second, first, out))
         return false;
     gw_two_angles_choose(out, out->second.loops == 2 ? 1 : 0);

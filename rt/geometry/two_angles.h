@@ -9,17 +9,17 @@
 #include "rt/geometry/quat_lanes.h"
 #include "rt/geometry/submanifold.h"
 
-/* One of the two: cos(angle) = axis . R axis_body. */
+/* One of the two constraints: cos(angle) = axis . R axis_body. */
 typedef struct gw_vector_angle {
     gw_vec3 axis, axis_body; /* unit, world and body */
     double angle;            /* rad, within 0 .. pi */
 } gw_vector_angle;
 
 /*
- * The rotational factor of both, with `loop` 0: `second.loops` is the number of loops, of which
- * gw_two_angles_choose() selects one. False if the curve has no closed form here: parallel vectors
- * on one side, angles that are impossible or at their limit, or all four sides of the spherical
- * quadrilateral equal.
+ * The rotational factor of both. `second.loops` is the number of loops; of two, loop 1 is selected
+ * until gw_two_angles_choose() is called. False if the curve has no closed form here: parallel
+ * vectors on one side, angles that are impossible or at their limit, or all four sides of the
+ * spherical quadrilateral equal.
  */
 bool gw_two_angles(const gw_vector_angle *first, const gw_vector_angle *second,
                    gw_rotation_set *out);
