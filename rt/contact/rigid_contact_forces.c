@@ -614,6 +614,7 @@ static bool solve_sticking_loads(gw_impact *x, double h)
 #define FREE_TRIALS 3     /* of a substep, before loads are kept within what was tried */
 #define HELD_RATE   1e-11 /* at which a contact that holds may move (m/s), */
 #define HELD_SHARE  1e-9  /* and as a part of the rate that its load holds back */
+#define HELD_GAP    1e-10 /* change in a substep that no load avoids: a lock must (m) */
 
 /* Records a trial of a single contact's load: the right one is between a load under which the gap
  * closes and one under which it opens, however nonlinear the response of saturated motors. */
@@ -732,7 +733,7 @@ bool gw_no_load_holds(const gw_world *w, double h)
             continue;
         double aim = aim_of(w, c, h), mean = (c->now.gap - c->start.gap) / h + aim;
         double end = c->gap_rate + aim;
-        if (mean * end < 0 && h * fmin(fabs(mean), fabs(end)) > GW_CONTACT_HELD_DEPTH)
+        if (mean * end < 0 && h * fmin(fabs(mean), fabs(end)) > HELD_GAP)
             return true;
     }
     return false;

@@ -622,7 +622,7 @@ void gw_rigid_forces_end(gw_world *w);
  * first): solves for the loads. */
 gw_rigid_forces_result gw_rigid_forces_solve(gw_world *w, double h);
 
-/* True if a trial shows that no constant load holds a gap within GW_CONTACT_HELD_DEPTH: its mean
+/* True if a trial shows that no constant load holds a gap: its mean
  * and end rate are opposite, and as both grow with the load, one that brings either to zero
  * increases the other. */
 bool gw_no_load_holds(const gw_world *w, double h);

@@ -1,11 +1,12 @@
 /*
  * Rows of systems of bodies: steps of 1 ms of chains, a tree, the N four-bar (IFToMM A02; its
- * hinges are spatial, three of five rows redundant) and the bundled Stewart platform.
+ * hinges are spatial, three of five rows redundant) and the bundled Stewart platform; ticks of
+ * sliders on stiff springs at a limit.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rt/scene/layout.h"
+#include "rt/rt.h"
 #include "server/cli/command.h"
 #include "tests/bench/bench.h"
 
@@ -104,25 +105,90 @@ static bool measure_system(bench_row *r, int which)
     return s != NULL;
 }
 
+/* ---- ticks with stiff springs and a limit -----------------------------------------------------
+ */
+
+enum { SLIDERS = 4 };
+
+/* Sliders of 0.5 kg above one another, each on the one below by a spring of `stiffness` (N/m); the
+ * second leans on its lower limit while the others swing. NULL: no memory. */
+static gw_scene *sliders_at_limit(double stiffness)
+{
+    gw_scene *s = malloc(sizeof *s);
+    if (s)
+        *s = gw_scene_default();
+    for (int i = 0; s && i < SLIDERS; i++) {
+        gw_object *o = gw_scene_add_object(s, NULL);
+        gw_scene_joint *j = o ? gw_scene_add_joint(s, NULL) : NULL;
+        if (!j) {
+            gw_scene_destroy(s);
+            return NULL;
+        }
+        snprintf(o->id, sizeof o->id, "slider-%d", i);
+        o->shape = (gw_shape){.kind = GW_SHAPE_BOX, .size = {0.05, 0.05, 0.05}};
+        o->pose = (gw_pose){{0, 0, 0.1 * i}, gw_quat_identity()};
+        o->free = true;
+        o->body = (gw_body){.source = GW_MASS_GIVEN, .mass = 0.5};
+        snprintf(j->id, sizeof j->id, "joint-%d", i);
+        snprintf(j->a.object, sizeof j->a.object, "%s", o->id);
+        snprintf(j->b.object, sizeof j->b.object, "%s",
+                 i > 0 ? s->objects[i - 1].id : GW_WORLD_FRAME);
+        j->a.at = gw_pose_identity();
+        j->b.at = (gw_pose){{0, 0, i > 0 ? 0.1 : 0}, gw_quat_identity()};
+        j->type = GW_MOBILIZER_PRISMATIC;
+        j->enabled = j->has_velocity = true;
+        j->velocity[0] = 0.1;
+        j->stiffness[0] = stiffness;
+        j->rest[0] = i == 1 ? -0.005 : 0.005;
+        j->limited[0] = i == 1;
+        j->lower[0] = -0.002;
+        j->upper[0] = 0.02;
+    }
+    return s;
+}
+
+/* Ticks of them, at `kilo` kN/m. */
+static bool measure_limit(bench_row *r, int kilo)
+{
+    enum { TICKS = 2000 };
+    static double times[TICKS];
+    gw_scene *scene = sliders_at_limit(1e3 * kilo);
+    gw_sim *sim = scene ? gw_sim_create(scene, NULL) : NULL;
+    gw_scene_destroy(scene);
+    if (!sim)
+        return false;
+    gw_sim_set_state(sim, GW_RUNNING);
+    for (int i = 0; i < TICKS; i++) {
+        gw_sim_step(sim, 1);
+        times[i] = gw_sim_snapshot(sim)->tick_us;
+    }
+    bench_quantiles(r, times, TICKS);
+    gw_sim_destroy(sim);
+    return true;
+}
+
 int bench_system_rows(bench *rows, int room)
 {
     static const struct {
         const char *name, *what;
         int which;
-        double limit; /* us; 0: only told */
-    } table[] = {{"system-chain-3", "system of bodies, chain of 3, a step", 3, 0},
-                 {"system-chain-20", "chain of 20", 20, 0},
-                 {"system-chain-500", "chain of 500", 500, 350},
-                 {"system-tree-50", "binary tree of 50", -50, 40},
-                 {"system-four-bar", "four-bar, one spatial loop", 1001, 5},
-                 {"system-four-bar-2", "N four-bar, N = 2", 1002, 8},
-                 {"system-four-bar-40", "N four-bar, N = 40", 1040, 120},
-                 {"system-stewart", "Stewart platform, 13 bodies, 5 loops", 0, 40}};
+        double limit;        /* us; 0: only told */
+        bool limit_of_joint; /* measure_limit() */
+    } table[] = {{"system-chain-3", "system of bodies, chain of 3, a step", 3, 0, false},
+                 {"system-chain-20", "chain of 20", 20, 0, false},
+                 {"system-chain-500", "chain of 500", 500, 350, false},
+                 {"system-tree-50", "binary tree of 50", -50, 40, false},
+                 {"system-four-bar", "four-bar, one spatial loop", 1001, 5, false},
+                 {"system-four-bar-2", "N four-bar, N = 2", 1002, 8, false},
+                 {"system-four-bar-40", "N four-bar, N = 40", 1040, 120, false},
+                 {"system-stewart", "Stewart platform, 13 bodies, 5 loops", 0, 40, false},
+                 {"tick-limit-100", "4 sliders, 100 kN/m, one at a limit", 100, 0, true},
+                 {"tick-limit-1000", "4 sliders, 1 MN/m, one at a limit", 1000, 0, true}};
     int count = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table && count < room; i++) {
         bench *b = &rows[count++];
         *b = (bench){.row = {.unit = "us", .limit = table[i].limit, .held = table[i].limit > 0},
-                     .measure = measure_system,
+                     .measure = table[i].limit_of_joint ? measure_limit : measure_system,
                      .which = table[i].which};
         snprintf(b->row.name, sizeof b->row.name, "%s", table[i].name);
         snprintf(b->row.what, sizeof b->row.what, "%s", table[i].what);
