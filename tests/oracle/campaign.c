@@ -37,7 +37,8 @@ static void add_true(problem_made *m, const statement *s, numbers from, unsigned
     m->problem.count++;
 }
 
-/* The size and the present pose: at the hidden one, or anywhere. Free-form shapes end at 1e6 m. */
+/* The size and the present pose: the hidden one, or a random one. Coordinates of free-form shapes
+ * are at most 1e6 m. */
 static void finish(problem_made *m, bool shapes, unsigned long long *random)
 {
     double k = pow(10, 2 * (random_below(random, shapes ? 6 : 7) - 3));
@@ -113,7 +114,7 @@ static void nudge(gw_constraint *c, double by, unsigned long long *random)
     }
 }
 
-/* A constraint again, with another number or direction, or the other sense. */
+/* Adds a copy of a constraint with another number or direction, or the other sense. */
 static void contradict(problem_made *m, unsigned long long *random)
 {
     gw_constraint *c = &m->c[m->problem.count];
@@ -148,12 +149,12 @@ int campaign_step(series which, long number, const searches *how, unsigned long 
         by = 1;
         contradict(&m, random);
     }
-    /* between these, whether a pose or a freedom is there is a matter of the tolerance */
+    /* between these the tolerance decides whether a pose or a freedom exists */
     h.blurred = which == SERIES_BESIDE || (by > 1e-12 && by < 1e-5);
     h.lenient = which == SERIES_BESIDE;
     h.again = h.blurred ? 0 : h.again;
     finish(&m, which == SERIES_SHAPES, random);
-    /* an offset is compared with the focal distance at the present pose */
+    /* the check compares an offset with the focal distance at the present pose */
     if (which == SERIES_SHAPES && !gw_problem_check(&m.problem, &error))
         m.problem.pose = m.hidden;
     if (!gw_problem_check(&m.problem, &error)) {
@@ -162,7 +163,7 @@ int campaign_step(series which, long number, const searches *how, unsigned long 
     }
     /* a nudge within the tolerance leaves the hidden pose true */
     double off = oracle_worst(&m.problem, ~0ul, oracle_size(&m.problem), &m.hidden, NULL);
-    /* from a copy: what the solver answers does not decide which problems come next */
+    /* from a copy, so that the solver's answers do not change the problems that follow */
     unsigned long long looks = *random;
     return judge(&m.problem, off < ORACLE_ROOT ? &m.hidden : NULL, &h, &looks, count);
 }

@@ -12,17 +12,18 @@ typedef enum series {
     SERIES_TRUE,     /* two to six constraints that a hidden pose satisfies */
     SERIES_NUDGED,   /* the same, one of them moved by 1e-13 to 0.3 of the size */
     SERIES_CONTRARY, /* the same, one of them stated twice with another number or direction */
-    SERIES_BESIDE,   /* two to seven, their elements beside one another by 1e-12 to 1e-3 */
+    SERIES_BESIDE,   /* two to seven whose elements differ from one another by 1e-12 to 1e-3 */
     SERIES_SHAPES,   /* one to five constraints, one at least on a free-form curve or surface */
     SERIES_COUNT
 } series;
 
-/* One problem of a series, by its number, judged. Returns the number of faults. */
+/* Makes the problem of this number in a series and judges the answer. Returns the number of
+ * faults. */
 int campaign_step(series which, long number, const searches *how, unsigned long long *random,
                   tally *count);
 
-/* All series in turn for some seconds, or `only` one of them (-1: all), counts printed to `to`; the
- * number of faults. */
+/* Runs all series in turn for some seconds, or `only` one of them (-1: all), and prints counts to
+ * `to`. Returns the number of faults. */
 long campaign(double seconds, unsigned long long random, int only, FILE *to);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Free-form shapes by de Boor's algorithm, a row of control points at a time; local minima of the
- * distance from samples of the whole domain, each improved by Gauss and Newton's method with
+ * distance from samples of the whole domain, each refined by the Gauss-Newton method with
  * parameters held at their bounds. Single-threaded.
  */
 #include "tests/oracle/free_form.h"
@@ -14,7 +14,7 @@
 #define GRIDS      64 /* shapes whose samples are kept */
 #define STEPS      60
 
-#define NEWTON_STEPS 10 /* at most, after these */
+#define NEWTON_STEPS 10 /* Newton steps after the Gauss-Newton steps */
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
 
@@ -136,7 +136,7 @@ void form_into_domain(const gw_nurbs *s, double z[2])
 
 typedef struct grid {
     const gw_nurbs *of;
-    double mark; /* of the shape's numbers: another shape may come to the same address */
+    double mark; /* checksum of the shape: another shape may get the same address */
     int n[2];
     gw_vec3 p[MOST_GRID * MOST_GRID], d[MOST_GRID * MOST_GRID];
 } grid;
@@ -191,8 +191,8 @@ static const grid *grid_of(const gw_nurbs *s)
 
 /* ---- closest points -------------------------------------------------------------------------- */
 
-/* Columns of S + value n by the parameters, each as long as a length of the shape: by differences
- * where there is an offset. */
+/* Derivatives of S + value n by the parameters as fractions of the domain, by differences if there
+ * is an offset. */
 static void columns(const gw_nurbs *s, const double z[2], double value, const form_point *at,
                     gw_vec3 c[2])
 {
@@ -213,8 +213,8 @@ static void columns(const gw_nurbs *s, const double z[2], double value, const fo
     }
 }
 
-/* One damped step of the parameters down the slopes g, of which n are the rates along each
- * parameter; those at a bound that would leave it held. All are by shares of the domain. */
+/* One damped step n^-1 g of the parameters as fractions of the domain, with the slopes g and their
+ * derivatives -n; parameters at a bound that would leave it are fixed. */
 static void parameter_step(const gw_nurbs *s, double n[2][2], double g[2], double damping,
                            const double z[2], double next[2])
 {
@@ -245,7 +245,7 @@ static void parameter_step(const gw_nurbs *s, double n[2][2], double g[2], doubl
     form_into_domain(s, next);
 }
 
-/* Gauss and Newton's step: the rates of the slopes are products of the columns. */
+/* A Gauss-Newton step: n is the matrix of products of the columns. */
 static void columns_step(const gw_nurbs *s, const gw_vec3 c[2], gw_vec3 off, double damping,
                          const double z[2], double next[2])
 {
@@ -258,7 +258,7 @@ static void columns_step(const gw_nurbs *s, const gw_vec3 c[2], gw_vec3 off, dou
     parameter_step(s, n, g, damping, z, next);
 }
 
-/* How `off` slopes along each parameter, by shares of the domain. */
+/* The slopes: rates at which |off|^2 / 2 falls along each parameter as a fraction of the domain. */
 static void slopes_at(const gw_nurbs *s, gw_vec3 x, double value, const double z[2], double g[2])
 {
     form_point at;
@@ -269,7 +269,7 @@ static void slopes_at(const gw_nurbs *s, gw_vec3 x, double value, const double z
         g[k] = gw_dot(c[k], gw_sub(x, gw_mul_add(at.p, value, at.direction)));
 }
 
-/* Newton's step: the rates of the slopes by differences. */
+/* A Newton step: n by differences of the slopes. */
 static void newton_step(const gw_nurbs *s, gw_vec3 x, double value, const double z[2],
                         double next[2])
 {
@@ -289,7 +289,7 @@ static void newton_step(const gw_nurbs *s, gw_vec3 x, double value, const double
     parameter_step(s, n, g, 0, z, next);
 }
 
-/* How much `off` slopes along the surface, of a length of the shape; not out of the domain. */
+/* The sum of squares of the slopes, without those that lead out of the domain. */
 static double slope_of(const gw_nurbs *s, const double z[2], double value, const form_point *at,
                        gw_vec3 off)
 {
@@ -305,8 +305,8 @@ static double slope_of(const gw_nurbs *s, const double z[2], double value, const
     return slope;
 }
 
-/* Whether `left` at `to` is less than `off` at `from`: where they are as long as one another to the
- * last digits, by their slopes, which tell the place of a minimum to all its digits. */
+/* True if `left` at `to` is shorter than `off` at `from`; if the lengths are equal within rounding,
+ * the slopes are compared, which determine the minimum to all digits. */
 static bool is_less(const gw_nurbs *s, double value, const double from[2], const form_point *at,
                     gw_vec3 off, const double to[2], const form_point *there, gw_vec3 left)
 {
@@ -316,8 +316,8 @@ static bool is_less(const gw_nurbs *s, double value, const double from[2], const
     return slope_of(s, to, value, there, left) < slope_of(s, from, value, at, off);
 }
 
-/* Newton's steps from where Gauss and Newton's ended: beside the focal distance these converge
- * slowly, the slopes being far from zero still. Returns the distance. */
+/* Newton steps after the Gauss-Newton steps, which converge slowly near the focal distance. Returns
+ * the distance. */
 static double newton_descent(const gw_nurbs *s, gw_vec3 x, double value, double z[2],
                              const form_point *from, gw_vec3 off)
 {
@@ -383,7 +383,8 @@ static bool is_least_nearby(const gw_nurbs *s, const grid *g, gw_vec3 x, int at)
     return true;
 }
 
-/* Into the list, nearest first, of those that are no farther than the last of a full one. */
+/* Inserts parameters into the list, nearest first; a full list drops the farthest. Returns their
+ * number. */
 static int keep_foot(const double y[2], double d, int count, double far[MOST_FEET],
                      double z[MOST_FEET][2])
 {

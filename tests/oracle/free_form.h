@@ -1,7 +1,7 @@
 /*
- * Points and directions of free-form shapes, and all local closest points of them, by methods of
- * their own: de Boor's algorithm on the control points as they were stated, and samples of the
- * whole domain. Of rt/ only the struct of a shape is read. Single-threaded; no allocation.
+ * Points and directions of free-form shapes, and all local closest points of them, by methods
+ * independent of rt/: de Boor's algorithm on the control points as given, and samples of the whole
+ * domain. Of rt/ only the struct of a shape is read. Single-threaded; no allocation.
  */
 #ifndef GW_TESTS_ORACLE_FREE_FORM_H
 #define GW_TESTS_ORACLE_FREE_FORM_H
@@ -19,22 +19,23 @@ typedef struct form_point {
 
 void form_at(const gw_nurbs *shape, const double z[2], form_point *at);
 
-/* Into the domain: closed directions wrap around, others end. */
+/* Brings parameters into the domain: closed directions wrap around, others end at their bounds. */
 void form_into_domain(const gw_nurbs *shape, double z[2]);
 
-/* Parameters of points whose distance from x has a local minimum, nearest first; how many. */
+/* Parameters of points whose distance from x has a local minimum, nearest first; returns their
+ * number. */
 int form_feet(const gw_nurbs *shape, gw_vec3 x, double z[MOST_FEET][2]);
 
-/* The same with more starts: from half a sample away all around each of `count` that were found,
- * for minima that lie between samples. Slower. */
+/* The same with more starts: half a sample away in every direction from each of the `count` found,
+ * for minima between samples. Slower. */
 int form_feet_between(const gw_nurbs *shape, gw_vec3 x, int count, double z[MOST_FEET][2]);
 
-/* Parameters near z of the point whose offset by `value` along the direction is nearest to x: the
- * distance that is left (m). */
+/* Moves z to the parameters near it at which the point, offset by `value` along the direction, is
+ * nearest to x; returns the distance left (m). */
 double form_settle_offset(const gw_nurbs *shape, gw_vec3 x, double value, double z[2]);
 
-/* Of all samples, the one whose offset comes nearest to x, its direction (times `size`) to `along`
- * (or, where `either`, to that or its opposite); without a direction where `along` is zero. */
+/* Sets z to the sample whose offset point is nearest to x, and whose direction, weighted with
+ * `size`, is nearest to `along` (or its opposite, if `either`; ignored if `along` is zero). */
 void form_start(const gw_nurbs *shape, gw_vec3 x, double value, gw_vec3 along, bool either,
                 double size, double z[2]);
 

@@ -1,6 +1,7 @@
 /*
- * The judge: residuals, names and dimensions of every branch, poses found by brute force on the
- * branches, conflicts and redundancy held against the constraints they name. Single-threaded.
+ * Judges an answer by the residuals, names and dimensions of every branch, by poses found by brute
+ * force, which must be on branches, and by the constraints that conflicts and redundancies name.
+ * Single-threaded.
  */
 #include "tests/oracle/judge.h"
 
@@ -37,7 +38,7 @@ static void tell(bench *b, fault what, const char *text, double number)
     making_print(c->to, b->problem);
 }
 
-/* ---- what needs no search -------------------------------------------------------------------- */
+/* ---- checks without a search ----------------------------------------------------------------- */
 
 static bool finite_pose(const gw_pose *x)
 {
@@ -45,9 +46,8 @@ static bool finite_pose(const gw_pose *x)
            isfinite(x->q.z);
 }
 
-/* The least free-form shape (m): rounding of places turns its normals and tangents by as much of
- * it.
- */
+/* The size of the smallest free-form shape (m): rounding of positions over this size is the error
+ * of its normals and tangents. */
 static double least_shape(const gw_problem *p)
 {
     double least = HUGE_VAL;
@@ -112,8 +112,8 @@ static const char *list_fault(const gw_problem *p, const gw_solution *s, double 
     return NULL;
 }
 
-/* The problem's size seen from the midst of its elements: poses are told to this scale wherever the
-   world's origin is. */
+/* The problem's size about the mean point of its elements, if that is smaller: a scale that does
+ * not depend on the world's origin. */
 static double size_about_midst(const gw_problem *p)
 {
     gw_constraint moved[GW_MAX_PROBLEM];
@@ -165,7 +165,8 @@ static fault kind_of(const char *what)
 
 /* ---- dimension ------------------------------------------------------------------------------- */
 
-/* Freedoms at a pose of a branch: by rank where numbers are general, else by what is around. */
+/* Freedoms at a pose of a branch: by the rank of the equations or, where that is degenerate, by the
+ * dimension of the roots around it. */
 static void judge_dimension(bench *b, const gw_branch *branch)
 {
     gw_pose x =
@@ -190,7 +191,7 @@ static void judge_dimension(bench *b, const gw_branch *branch)
 
 /* ---- brute force ----------------------------------------------------------------------------- */
 
-/* How far a pose is from an answer, by the size (1: as much as the size). */
+/* Distance of a pose from the nearest branch of an answer, relative to the size. */
 static double off_answer(const gw_solution *s, const gw_pose *x, double size)
 {
     double least = HUGE_VAL;
@@ -204,14 +205,15 @@ static double off_answer(const gw_solution *s, const gw_pose *x, double size)
     return least / size;
 }
 
-/* A root is known to the root of its residual only where the equations touch. */
+/* The tolerance of a root, which is known only to the square root of its residual where equations
+ * are tangent. */
 static double slack(const bench *b, const gw_pose *x, int dof)
 {
     int nullity = oracle_nullity(b->problem, b->size, x);
     return nullity >= 0 && nullity <= dof ? 1e-6 : 5e-3;
 }
 
-/* "closed form" or "numeric", with the freedoms: what a fault is about. */
+/* The method, branches and freedoms of an answer, for the text of a fault. */
 static const char *described(const gw_solution *s)
 {
     static char text[64];
@@ -272,7 +274,8 @@ static void judge_refusal(bench *b, const gw_solution *s, bool has_root)
         tell(b, FAULT_UNHANDLED, s->reason, s->best_residual / b->size);
 }
 
-/* A redundant constraint holds at every root of those that it is said to follow from. */
+/* A redundant constraint must hold at every root of the constraints that it is said to follow
+ * from. */
 static void judge_redundant(bench *b, const gw_redundant *r)
 {
     gw_pose roots[8];
@@ -280,7 +283,7 @@ static void judge_redundant(bench *b, const gw_redundant *r)
     b->count->redundant++;
     for (int i = 0; i < n; i++) {
         double e = oracle_worst(b->problem, 1ul << r->index, b->size, &roots[i], NULL);
-        if (e > 1e-2) { /* one touching that rests on another: the fourth root of 1e-11 */
+        if (e > 1e-2) { /* a tangency that depends on another one: the fourth root of 1e-11 */
             tell(b, FAULT_FOLLOWS, r->rule, r->index);
             return;
         }
@@ -316,7 +319,7 @@ static void search(bench *b, const gw_solution *s, const gw_pose *hidden)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* Of processor time: other work on the machine is none of the solver's. */
+/* The thread's processor time, so that other work on the machine does not count. */
 static double now_us(void)
 {
     struct timespec t;

@@ -1,5 +1,5 @@
 /*
- * Holds an answer of the solver against what the oracle knows of the problem, and keeps count.
+ * Compares an answer of the solver with the results of the oracle, and counts the faults.
  * Single-threaded; no allocation.
  */
 #ifndef GW_TESTS_ORACLE_JUDGE_H
@@ -18,8 +18,8 @@ typedef enum fault {
     FAULT_REFUSED,   /* incompatible, and there is a pose */
     FAULT_UNHANDLED, /* unhandled, and there is a pose */
     FAULT_MISSED,    /* a pose on no branch of the answer */
-    FAULT_LOST,      /* a pose on no branch even where it is the present one */
-    FAULT_DIMENSION, /* freedoms that are not there, or more than told */
+    FAULT_LOST,      /* a pose on no branch, even as the present pose */
+    FAULT_DIMENSION, /* more or fewer freedoms than the answer has */
     FAULT_FOLLOWS,   /* called redundant, and is not */
     FAULT_CONFLICT,  /* the constraints that are named as a conflict have a pose */
     FAULT_UNSTABLE,  /* other branches from another present pose or order of constraints */
@@ -39,9 +39,9 @@ typedef struct tally {
 typedef struct searches {
     int starts;   /* of the brute force; 0: none */
     int samples;  /* of each branch, beside the nearest pose */
-    int again;    /* so many times more, from the roots as present poses */
-    bool lenient; /* elements all but coincide: unhandled is an honest answer */
-    bool blurred; /* nearly degenerate: freedoms and roots are a matter of the tolerance */
+    int again;    /* further solves, with the roots as present poses */
+    bool lenient; /* elements nearly coincide: unhandled is accepted */
+    bool blurred; /* nearly degenerate: freedoms and roots depend on the tolerance */
 } searches;
 
 /* Solves a checked problem and judges the answer; `hidden` is a pose that satisfies it, or NULL.
@@ -49,7 +49,7 @@ typedef struct searches {
 int judge(const gw_problem *problem, const gw_pose *hidden, const searches *how,
           unsigned long long *random, tally *count);
 
-/* Only what needs no search: the fuzzer's part. NULL, or what is wrong. */
+/* The checks that need no search, for the fuzzer. NULL, or the fault's description. */
 const char *judge_sound(const gw_problem *problem, const gw_solution *solution, int samples,
                         unsigned long long *random, double *number);
 

@@ -73,7 +73,7 @@ gw_pose making_pose(numbers from, unsigned long long *random)
 
 /* ---- a true constraint ----------------------------------------------------------------------- */
 
-/* Turns the fixed direction, or takes the value, so that the directions are as asked. */
+/* Rotates the fixed direction, or sets the value, so that the directions satisfy the constraint. */
 static void align(gw_constraint *c, const gw_element *m, unsigned long long *random)
 {
     bool alike = m->kind == c->fixed.kind;
@@ -92,7 +92,7 @@ static void align(gw_constraint *c, const gw_element *m, unsigned long long *ran
     }
 }
 
-/* Where the fixed element has to be, or how far, given the mobile one in the world. */
+/* Moves the fixed element, or sets the value, given the mobile element in the world. */
 static void place(gw_constraint *c, const gw_element *m)
 {
     gw_element *f = &c->fixed;
@@ -185,7 +185,8 @@ static bool share(const gw_constraint *earlier, int count, bool mobile, gw_eleme
     return true;
 }
 
-/* The point or the direction, or both, of an earlier constraint, and beside it by 1e-12 to 1e-3. */
+/* Sets the point or the direction, or both, to those of an earlier constraint, moved by 1e-12 to
+ * 1e-3. */
 static void beside(const gw_constraint *earlier, int count, bool mobile, gw_element *e,
                    unsigned long long *random)
 {
@@ -217,7 +218,7 @@ gw_constraint making_beside(const statement *s, numbers from, const gw_pose *x,
     return c;
 }
 
-/* A shape of the kind whose direction can be followed, if the constraint does. */
+/* A random shape of the kind, smooth if the constraint uses its direction. */
 static const gw_nurbs *some_shape(gw_element_kind kind, bool smooth, unsigned long long *random)
 {
     const gw_nurbs *s;
@@ -390,8 +391,8 @@ static void print_stated(FILE *to, const gw_constraint *c)
     fprintf(to, "}");
 }
 
-/* The distance of two planes along the mobile normal has no JSON: it is that of the fixed plane's
- * point from the mobile plane, and planes that are parallel. */
+/* The distance of two planes along the mobile normal has no JSON form: it is printed as parallel
+ * planes and the distance of the fixed plane's point from the mobile plane. */
 static void print_constraint(FILE *to, const gw_constraint *c)
 {
     gw_constraint parallel = *c, apart = *c;

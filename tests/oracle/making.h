@@ -1,6 +1,6 @@
 /*
- * Problems to hold the solver against: constraints of every kind, pair of elements and sense, made
- * true at a hidden pose; or thrown together. Single-threaded; no allocation.
+ * Problems for tests of the solver: constraints of every kind, pair of elements and sense that hold
+ * at a hidden pose. Single-threaded; no allocation.
  */
 #ifndef GW_TESTS_ORACLE_MAKING_H
 #define GW_TESTS_ORACLE_MAKING_H
@@ -19,8 +19,8 @@ typedef struct statement {
 
 #define MOST_STATEMENTS 64
 
-/* Fills all ways there are between points, lines and planes, or those with a free-form curve or
- * surface; how many. */
+/* Fills the list with all statements between points, lines and planes, or with those on a free-form
+ * curve or surface; returns their number. */
 int making_statements(bool free_form, statement list[MOST_STATEMENTS]);
 
 /* Where numbers come from. */
@@ -30,14 +30,14 @@ typedef enum numbers {
     MIXED    /* either, each time */
 } numbers;
 
-/* A pose of such numbers: the lattice's turns are the 24 of the cube. */
+/* A pose of such numbers; rotations of the lattice are the 24 of the cube. */
 gw_pose making_pose(numbers from, unsigned long long *random);
 
 /* A constraint that holds at `x`; now and then it shares an element with one of `earlier`. */
 gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
                           const gw_constraint *earlier, int count, unsigned long long *random);
 
-/* The same, its elements as a rule beside those of `earlier`, by 1e-12 to 1e-3. */
+/* The same; most of its elements differ from one of `earlier` by 1e-12 to 1e-3. */
 gw_constraint making_beside(const statement *s, numbers from, const gw_pose *x,
                             const gw_constraint *earlier, int count, unsigned long long *random);
 

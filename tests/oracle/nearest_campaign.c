@@ -6,12 +6,12 @@
 #include "rt/geometry/nurbs_nearest.h"
 #include "tests/unit/nurbs_fixture.h"
 
-#define REFINED   3     /* samples that the exhaustive search goes on from */
+#define REFINED   3     /* samples that the exhaustive search refines */
 #define NEWTON    20    /* steps of it */
-#define ROUNDING  1e-12 /* of the size: two distances that are one */
+#define ROUNDING  1e-12 /* of the size: distances that differ by less are equal */
 #define SUBSTEPS  16    /* of a followed step, for the check */
 #define STEP      5e-4  /* of the size: a followed step */
-#define SAME_FOOT 1e-6  /* of the size: two feet that are one */
+#define SAME_FOOT 1e-6  /* of the size: feet nearer to one another are equal */
 
 /* ---- surfaces -------------------------------------------------------------------------------- */
 
@@ -29,8 +29,7 @@ static gw_vec3 random_vector(unsigned long long *seed, double r)
     return gw_v3(x, y, z);
 }
 
-/* ---- exhaustive search ------------------------------------------------------------------------
- */
+/* ---- exhaustive search ----------------------------------------------------------------------- */
 
 typedef struct samples {
     int n;          /* along each direction */
@@ -75,8 +74,8 @@ static double within(const gw_nurbs_direction *d, double x)
     return fmin(d->high, fmax(d->low, x));
 }
 
-/* The distance of a point of the surface near x that is closer, as far as Newton's method with
- * halved steps gets: each is a point of the surface, whatever the method is worth. */
+/* The distance of a point of the surface near x that is closer, by Newton's method with halved
+ * steps: each iterate is a point of the surface, even without convergence. */
 static double refined(const gw_nurbs *s, gw_vec3 to, double x[2])
 {
     double g[2], h[3], now = half_square(s, to, x, g, h);
@@ -148,10 +147,10 @@ static void query(const gw_nurbs *s, const samples *all, unsigned long long *see
     found->uncertain += nearest.bound < nearest.distance - 1.01e-9 * s->size;
 }
 
-/* ---- branches ----------------------------------------------------------------------------------
- */
+/* ---- branches -------------------------------------------------------------------------------- */
 
-/* Newton's method on the foot's conditions from x, without anything else; false: none there. */
+/* Newton's method on the foot's conditions from x, without safeguards; false if it does not
+ * converge. */
 static bool plain_newton(const gw_nurbs *s, gw_vec3 to, double x[2])
 {
     for (int i = 0; i < NEWTON; i++) {
@@ -218,8 +217,7 @@ static void walk(const gw_nurbs *s, long steps, unsigned long long *seed, neares
     }
 }
 
-/* ---- the campaign ------------------------------------------------------------------------------
- */
+/* ---- the campaign ---------------------------------------------------------------------------- */
 
 nearest_findings nearest_campaign_run(const nearest_campaign *c)
 {

@@ -1,6 +1,6 @@
 /*
- * Closest points of random surfaces against an exhaustive search that knows nothing of the trees,
- * and followed branches against the same way in many smaller steps.
+ * Closest points of random surfaces against an exhaustive search that is independent of the trees,
+ * and followed branches against the same path in many smaller steps.
  */
 #ifndef GW_TESTS_ORACLE_NEAREST_CAMPAIGN_H
 #define GW_TESTS_ORACLE_NEAREST_CAMPAIGN_H
@@ -18,9 +18,9 @@ typedef struct nearest_findings {
     long untrue;           /* certificates that such a point contradicts */
     long uncertain;        /* whose certificate leaves more than 1e-9 of the size open */
     double worst;          /* how much farther, of the size */
-    long steps, events;    /* of branches: with an event, which says that the branch may end */
-    long checked;          /* of those without one: smaller steps lead on, too */
-    long lost;             /* of these: elsewhere than in smaller steps */
+    long steps, events;    /* of branches: with an event: the branch may end there */
+    long checked;          /* of those without one: where smaller steps converge, too */
+    long lost;             /* of these: to another foot than in smaller steps */
 } nearest_findings;
 
 nearest_findings nearest_campaign_run(const nearest_campaign *campaign);

@@ -1,8 +1,8 @@
 /*
- * Constraints as equations, and their roots by brute force. The equations of directions along one
- * another are differences of vectors where the sense is said, and a cross product where it is open;
- * of points that meet, differences of coordinates: smooth at the root, whatever the starts. The
- * parameters of free-form shapes are unknowns beside the pose. Single-threaded; no allocation.
+ * Constraints as equations, and their roots by brute force. The equations of parallel directions
+ * are differences of vectors if the sense is given, else a cross product; those of coincident
+ * points are differences of coordinates: all are smooth at a root. The parameters of free-form
+ * shapes are unknowns beside the pose. Single-threaded; no allocation.
  */
 #include "tests/oracle/free_form.h"
 #include "tests/oracle/oracle.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #define MOST_EQUATIONS (6 * GW_MAX_PROBLEM)
-#define MOST_SHAPES    12 /* constraints on free-form shapes whose roots are looked for */
+#define MOST_SHAPES    12 /* constraints on free-form shapes in one system */
 #define MOST_UNKNOWNS  (6 + 2 * MOST_SHAPES)
-#define ALONG          6e-8 /* angles so near 0 or pi are meant as these (rt/positioning README) */
+#define ALONG          6e-8 /* angles nearer to 0 or pi count as these (rt/positioning README) */
 
 /* ---- poses --------------------------------------------------------------------------------- */
 
@@ -39,7 +39,8 @@ static gw_quat product(gw_quat a, gw_quat b)
     return (gw_quat){q.w / n, q.x / n, q.y / n, q.z / n};
 }
 
-/* x moved by s: three metres of the origin, three metres (turn times size) of world turn. */
+/* x moved by s: the translation of the origin (m), and a rotation vector times size (m), in world
+ * axes. */
 static gw_pose moved(const gw_pose *x, const double s[6], double size)
 {
     gw_vec3 half = {s[3] / (2 * size), s[4] / (2 * size), s[5] / (2 * size)};
@@ -86,7 +87,7 @@ double oracle_size(const gw_problem *p)
     return size;
 }
 
-/* ---- what a constraint asks ------------------------------------------------------------------ */
+/* ---- errors of constraints ------------------------------------------------------------------- */
 
 /* How the directions of a constraint are related. */
 typedef enum relation { UNRELATED, ALONG_EACH_OTHER, ACROSS, AT_ANGLE } relation;
@@ -168,8 +169,8 @@ static double turn_left(gw_vec3 a, gw_vec3 b, gw_sense sense)
 }
 
 /* The least error of such a constraint at the feet or near them, and the parameters there. An
- * offset is one from the closest point of all: what another part of the shape is nearer by counts
- * as an error. */
+ * offset is measured from the closest point of the shape: if another part of it is nearer, the
+ * difference counts as an error. */
 static double error_at_feet(const on_shape *s, int count, double feet[MOST_FEET][2], double size,
                             double z[2])
 {
@@ -192,7 +193,7 @@ static double error_at_feet(const on_shape *s, int count, double feet[MOST_FEET]
 }
 
 /* The least error of such a constraint, and the parameters there. Closest points between samples
- * are looked for where those found from samples leave an error. */
+ * are searched if those found from samples leave an error. */
 static double shape_error(const gw_constraint *c, const gw_pose *x, double size, double z[2])
 {
     on_shape s = on_shape_at(c, x);
@@ -326,7 +327,7 @@ typedef struct unknowns {
     double z[MOST_SHAPES][2];
 } unknowns;
 
-/* The constraints of `use` on shapes; -1: more than are looked into. */
+/* The constraints of `use` on shapes; -1 if there are more than MOST_SHAPES. */
 static int list_shapes(const gw_problem *p, unsigned long use,
                        const gw_constraint *list[MOST_SHAPES])
 {
@@ -341,7 +342,7 @@ static int list_shapes(const gw_problem *p, unsigned long use,
     return n;
 }
 
-/* All equations of `use` (m); how many. */
+/* All equations of `use` (m); returns their number. */
 static int equations(const gw_problem *p, unsigned long use, double size, const unknowns *at,
                      double *out)
 {
@@ -367,7 +368,7 @@ typedef struct system {
     double sum; /* of squares of h */
 } system_at;
 
-/* A problem whose roots are looked for. */
+/* A problem whose roots are searched. */
 typedef struct search {
     const gw_problem *p;
     unsigned long use;
@@ -381,7 +382,8 @@ static const gw_nurbs *shape_of(const gw_constraint *c)
     return gw_is_free_form(c->fixed.kind) ? c->fixed.nurbs : c->mobile.nurbs;
 }
 
-/* Parameters move as far as a point of the shape would in the mean (m); not into the domain. */
+/* A parameter's step is a length (m), scaled by the shape's mean speed; parameters may leave the
+ * domain. */
 static void advance(const search *s, const unknowns *from, const double *step, unknowns *to)
 {
     to->x = moved(&from->x, step, s->size);
@@ -393,7 +395,7 @@ static void advance(const search *s, const unknowns *from, const double *step, u
         }
 }
 
-/* Values, and where `slopes` is set, central differences of them. */
+/* Values and, if `slopes` is set, their central differences. */
 static void take(const search *s, const unknowns *x, bool slopes, system_at *to)
 {
     static double ahead[MOST_EQUATIONS], behind[MOST_EQUATIONS];
@@ -434,7 +436,7 @@ static void take_normal_equations(const system_at *s, normal_equations *to)
         }
 }
 
-/* Parameters at a bound that would leave it stay there. */
+/* Fixes parameters at a bound that would leave it. */
 static void hold_bounds(const search *s, const unknowns *x, normal_equations *e)
 {
     for (int i = 0; i < s->shapes; i++)
@@ -452,7 +454,7 @@ static void hold_bounds(const search *s, const unknowns *x, normal_equations *e)
         }
 }
 
-/* (N + raise I) x = g of `count` unknowns by elimination; false where that breaks down. */
+/* (N + raise I) x = g of `count` unknowns by elimination; false if a pivot is not positive. */
 static bool solved(int count, const normal_equations *e, double raise, double *x)
 {
     double m[MOST_UNKNOWNS][MOST_UNKNOWNS + 1];
@@ -477,7 +479,7 @@ static bool solved(int count, const normal_equations *e, double raise, double *x
     return true;
 }
 
-/* Parameters from the pose: of all samples those whose rows are least, improved. */
+/* Starts the parameters from the pose: the sample that satisfies the constraint best, refined. */
 static void start_parameters(const search *s, unknowns *x)
 {
     for (int i = 0; i < s->shapes; i++) {
@@ -509,7 +511,7 @@ static double settle_from(const search *s, unknowns *x)
                 double gained = at.sum - there.sum;
                 *x = next;
                 if (gained < 1e-7 * at.sum && at.sum > 1e-12 * size * size)
-                    break; /* a minimum that is no root */
+                    break; /* a minimum that is not a root */
                 take(s, x, true, &at);
                 raise = fmax(raise * 0.1, 1e-14);
                 continue;
@@ -520,7 +522,7 @@ static double settle_from(const search *s, unknowns *x)
     return oracle_worst(s->p, s->use, size, &x->x, NULL);
 }
 
-/* False where there are more shapes than are looked into. */
+/* False if there are more than MOST_SHAPES constraints on shapes. */
 static bool begin(const gw_problem *p, unsigned long use, double size, search *s)
 {
     *s = (search){.p = p, .use = use, .size = size};
@@ -608,7 +610,7 @@ int oracle_dimension(const gw_problem *p, double size, double reach, const gw_po
     enum { AROUND = 16 };
     double n[MOST_UNKNOWNS][MOST_UNKNOWNS] = {{0}}, values[6];
     int count = 0, dimension = 0;
-    /* where x itself is as good as the solver's tolerance only, so is what is around it */
+    /* if x is accurate to the solver's tolerance only, so are the roots around it */
     double good = fmax(ORACLE_ROOT, 2 * oracle_worst(p, ~0ul, size, x, NULL));
     for (int k = 0; k < AROUND; k++) {
         double s[6];
@@ -660,7 +662,7 @@ static gw_pose random_start(const gw_problem *p, double size, unsigned long long
     return x;
 }
 
-/* Parameters anywhere, every second time; else by the pose. */
+/* Parameters at random, every second time, else from the pose. */
 static void random_parameters(const search *s, unsigned long long *random, unknowns *x)
 {
     start_parameters(s, x);

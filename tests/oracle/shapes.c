@@ -12,12 +12,12 @@
 #include "tests/random.h"
 
 #define DECADES 11 /* 1e-6 to 1e4; control points are at most 1e6 m away */
-#define UNIT    6  /* of these, 1 */
+#define UNIT    6  /* index of the size 1 */
 #define MOST    12 /* control points along a direction */
 
 static const gw_nurbs *made[SHAPE_COUNT][DECADES];
 
-/* Knots 0, 1, 2 .. between clamped ends, or running on beyond them. */
+/* Knots 0, 1, 2 .. between clamped ends, or continued beyond them (periodic). */
 static void number_knots(int degree, int count, bool periodic, double *knots)
 {
     for (int i = 0; i < count + degree + 1; i++) {

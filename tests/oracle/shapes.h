@@ -13,7 +13,7 @@
 /* A shape about as large as 1 m. */
 const gw_nurbs *shape_numbered(int which);
 
-/* True where its tangent, or its normal, turns nowhere all at once. */
+/* True if its tangent, or its normal, is continuous. */
 bool shape_is_smooth(const gw_nurbs *shape);
 
 /* The same shape as one of these, k (a power of ten) times as large. */

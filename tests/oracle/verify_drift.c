@@ -1,14 +1,14 @@
 /*
  * verify_drift MINUTES [SCENE ..]: scenes with loops or velocity constraints, as their scripts
- * operate them, for so many simulated minutes: how far their rows come apart, what the energy
- * balance loses, and how fast a row of velocities slips. SCENE is a bundled one, or a path; all
- * that have closures unless said. Exit code 1 where one is beyond
+ * operate them, for so many simulated minutes: the largest residual of their rows, error of the
+ * energy balance, and slip of velocity rows. SCENE is the name of a bundled scene or a path;
+ * without any, all scenes with closures are run. Exit code 1 if a scene exceeds
  *
  *   residual   1e-12 of the scene's size (its largest distance from the origin, or 1 m)
  *   slip       1e-10 m/s
  *   energy     1e-8 of the largest kinetic energy
  *
- * the last one also of what steps say that they could not account for.
+ * the last limit also for the energy errors that steps report.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,10 +30,10 @@
 typedef struct drift {
     double size, largest;            /* m, J */
     double residual, slip, energy;   /* m, m/s, J: the largest of all ticks */
-    double energy_error;             /* reported (J), */
-    int reports;                     /* by so many steps */
+    double energy_error;             /* sum of the errors that steps report (J) */
+    int reports;                     /* number of such steps */
     uint64_t residual_at, energy_at; /* ticks */
-    bool edge;                       /* it came to the edge of a surface */
+    bool edge;                       /* a closure reached the edge of a surface */
 } drift;
 
 static gw_scene *scene_at(const char *path)
@@ -92,7 +92,7 @@ static void watch(drift *d, running *r)
         }
 }
 
-/* Whether it is within the figures; a row of the table. */
+/* Runs a scene and prints a row of the table; true if it is within the limits. */
 static bool verify(const char *name, gw_scene *scene, uint64_t ticks)
 {
     running r;

@@ -1,10 +1,10 @@
 /*
  * verify_systems SECONDS [FIRST_SEED [SYSTEMS [SPAN]]]: random systems of bodies, each for SPAN
- * simulated seconds at 1 kHz, until SECONDS have passed or SYSTEMS were made. Of each it says where
- * a step failed, where the state jumped, where loops came apart, and whether the energy audit
- * closed: within 1e-6 of the run's largest kinetic energy, or it is reported as `energy_error`.
- * Exit code 1 where a step failed, anything jumped, loops are open by 1e-5 m, or the audit did not
- * close in silence.
+ * simulated seconds at 1 kHz, until SECONDS have passed or SYSTEMS were made. Prints the systems in
+ * which a step failed, the state jumped, loops opened, or the energy audit did not close: within
+ * 1e-6 of the run's largest kinetic energy, or else reported as `energy_error`. Exit code 1 where a
+ * step failed, anything jumped, loops are open by 1e-5 m, or the audit did not close without a
+ * report.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +14,10 @@
 
 #define DT         1e-3
 #define CLOSES     1e-6  /* of the largest kinetic energy */
-#define OPEN       1e-11 /* m: loops */
+#define OPEN       1e-11 /* m: loops that are open by more are printed */
 #define FAILS_OPEN 1e-5  /* m: loops that are open by more count as a failure */
-#define JUMPS                                                                                      \
-    1e-6 /* of the largest kinetic energy: the total may not rise by more unless reported */
-#define KINDS 4
+#define JUMPS      1e-6  /* of the largest kinetic energy: largest unreported rise of the total */
+#define KINDS      4
 
 static const char *const kind_names[KINDS] = {"smooth", "stiff", "bounded", "stiff and bounded"};
 
