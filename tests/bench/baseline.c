@@ -78,7 +78,7 @@ static gw_vec3 displaced(const two_balls *s, int i, double h)
     return x.c;
 }
 
-/* Steps at which each method errs least here, in metres and radians. */
+/* The derivative of the contact point by freedom i, with the steps of least error here (m, rad). */
 static gw_vec3 column(two_balls *s, baseline_jacobian method, int i, gw_vec3 c)
 {
     const double forward = 1e-8, central = 2e-6, wide = 1e-4;
@@ -126,7 +126,7 @@ baseline_result baseline_contact_jacobian(baseline_jacobian method)
         for (int i = 0; i < 6; i++)
             columns[i] = column(&s, method, i, x.c);
         times[k] = now_us() - start;
-        /* c = r_b n: it moves by r_b / (r_a + r_b + gap) (1 - n n^T) v, and by no turn */
+        /* c = r_b n: dc/dt = r_b / (r_a + r_b + gap) (1 - n n^T) v, and 0 by rotation */
         for (int i = 0; i < 6; i++) {
             gw_vec3 v = {i == 0, i == 1, i == 2};
             gw_vec3 moved = gw_scale(RADIUS_B / reach, gw_mul_add(v, -gw_dot(n, v), n));
@@ -138,8 +138,7 @@ baseline_result baseline_contact_jacobian(baseline_jacobian method)
     return result(times, PLACES, loss);
 }
 
-/* ---- assembly ----------------------------------------------------------------------------------
- */
+/* ---- assembly ------------------------------------------------------------------------------- */
 
 baseline_result baseline_four_bar(baseline_assembly method)
 {
@@ -169,8 +168,7 @@ baseline_result baseline_four_bar(baseline_assembly method)
     return result(times, SEEDS, (double)open / SEEDS);
 }
 
-/* ---- orientation --------------------------------------------------------------------------------
- */
+/* ---- orientation ---------------------------------------------------------------------------- */
 
 /* The body-frame rates of a free body with moments of inertia 1, 2 and 3. */
 static void free_rates(const double w[3], double *rate)
@@ -246,7 +244,7 @@ static gw_quat by_manifold(double *times)
 baseline_result baseline_spinning_body(baseline_orientation method)
 {
     static double times[BATCHES];
-    /* from the elliptic functions */
+    /* the exact orientation after 10 s, by elliptic functions */
     const gw_quat there = {0.242702990920, 0.118144126725, -0.822720146747, -0.500268711449};
     double euler[7] = {0, 0, 0, 0.01, 1, 0.01}, four[7] = {1, 0, 0, 0, 0.01, 1, 0.01};
     gw_quat q = gw_quat_identity();

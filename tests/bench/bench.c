@@ -1,6 +1,6 @@
 /*
  * `guideway bench`: the benchmark table. Each row reports the median and p99 of many measurements
- * and the figure that it is held to; a row beyond it is marked, and makes the command fail.
+ * and its limit; a row beyond its limit is marked, and makes the command fail.
  *
  * Absolute times depend on the machine; compare rows of one run.
  */
@@ -70,7 +70,7 @@ static bool bench_step(bench_row *r, int count)
 
 /* ---- ticks and runs ------------------------------------------------------------------------ */
 
-/* A bundled scene set running; NULL where that fails. */
+/* A running simulation of a bundled scene; NULL if it cannot be made. */
 static gw_sim *running(const char *name)
 {
     gw_error error = {0};
@@ -107,14 +107,14 @@ static bool bench_ticks(bench_row *r, int which)
         press(sim);
     for (int i = 0; i < TICKS; i++) {
         gw_sim_step(sim, 1);
-        times[i] = gw_sim_snapshot(sim)->tick_us; /* as the facade tells it */
+        times[i] = gw_sim_snapshot(sim)->tick_us; /* as measured by the facade */
     }
     bench_quantiles(r, times, TICKS);
     gw_sim_destroy(sim);
     return true;
 }
 
-/* How much faster than real time 60 s of the scene pass. */
+/* Simulated time over elapsed time for 60 s of the scene. */
 static bool bench_run(bench_row *r, int which)
 {
     (void)which;
@@ -184,7 +184,7 @@ static void print_row(const bench_row *r, FILE *csv)
 }
 
 /* Measures a row whose name begins with `name`; adds to the number of rows, and of those beyond
- * their figure. */
+ * their limit. */
 static void measure(const bench *b, const char *name, FILE *csv, int *count, int *missed)
 {
     bench_row r = b->row;

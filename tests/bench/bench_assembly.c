@@ -10,8 +10,8 @@
 
 enum { FOUR_BAR, STEWART, CHAIN };
 
-/* One assembly of the mechanism `which`, scattered by seed but for chains; us, below 0 where it
- * did not come together. */
+/* Time of one assembly of the mechanism `which`, its parts scattered by `seed` except for chains
+ * (us); negative if it failed. */
 static double assembled_in(int which, int links, unsigned long long seed)
 {
     gw_scene *s = which == FOUR_BAR  ? four_bar_of_joints()
@@ -45,7 +45,8 @@ static bool measure_assembly(bench_row *r, int which)
     return true;
 }
 
-/* An update dq = -k C_q^T C of the four-bar, as a hundred of them from scattered parts take. */
+/* Time of an update dq = -k C_q^T C of the four-bar, measured over a hundred from scattered
+ * parts. */
 static bool measure_update(bench_row *r, int which)
 {
     enum { BATCHES = 200, UPDATES = 100 };
@@ -73,9 +74,8 @@ static bool measure_update(bench_row *r, int which)
     return true;
 }
 
-/* A platform that a finger moves at 0.3 m/s and 0.5 rad/s: its legs follow by one iteration of
- * Newton's method a tick of 1 kHz. False where a relation is open by more than a micrometre after
- * one. */
+/* A platform that is dragged at 0.3 m/s and 0.5 rad/s: its legs follow by one iteration of Newton's
+ * method per tick of 1 kHz. False if a relation is open by more than a micrometre after a tick. */
 static bool measure_following(bench_row *r, int which)
 {
     enum { TICKS = 2000 };
@@ -127,7 +127,7 @@ static double searched_in(gw_scene *s, int threads)
     return least;
 }
 
-/* How many times as quick an iteration is on two threads as on one. */
+/* The speed-up of an iteration on two threads. */
 static bool measure_threads(bench_row *r, int pairs)
 {
     unsigned long long random = 3;

@@ -1,6 +1,6 @@
 /*
- * Rows of the surface-constraints paper's own methods beside ours: what each costs, and below it
- * what it loses.
+ * Rows of the surface-constraints paper's methods and those of rt/: the time of each, and below it
+ * its error.
  */
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ typedef struct method {
     const char *name, *cost, *loss;
     enum { JACOBIAN, ASSEMBLY, ORIENTATION } of;
     int which;
-    double most_lost; /* held to; 0: only told */
+    double most_lost; /* limit of the loss; 0: no limit */
 } method;
 
 static const method methods[] = {

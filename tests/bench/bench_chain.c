@@ -1,6 +1,6 @@
 /*
- * Rows of the benchmark table about serial mechanisms: what gw_model_step() costs on rods that
- * swing from horizontal, fourth order, higher order and substeps as the motion asks for them.
+ * Rows of the benchmark table about serial mechanisms: the time of gw_model_step() for rods that
+ * swing from horizontal, with the order and the substeps that the motion requires.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static chain swinging(int count)
     return def;
 }
 
-/* Each link's joint turned against the one before: nothing of the plane is left. */
+/* Rotates each link's joint against the one before, so that the motion is spatial. */
 static void skew(chain *def)
 {
     for (int i = 0; i < def->count; i++) {
@@ -81,7 +81,7 @@ static bool bench_planar(bench_row *r, int count)
     return time_steps(r, &def);
 }
 
-/* Rods of 5 cm and 50 g: no step of a millisecond resolves them. */
+/* Rods of 5 cm and 50 g: steps of a millisecond do not resolve their motion. */
 static bool bench_whip(bench_row *r, int count)
 {
     const double length = 0.05, mass = 0.05, inertia = mass * length * length / 12;
@@ -102,7 +102,7 @@ static bool bench_spatial(bench_row *r, int count)
     return time_steps(r, &def);
 }
 
-/* The largest energy error of ten seconds, of the peak kinetic energy. */
+/* The largest energy error of ten seconds, relative to the peak kinetic energy. */
 static bool bench_energy(bench_row *r, int count)
 {
     static double errors[10000];

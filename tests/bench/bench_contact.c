@@ -1,7 +1,7 @@
 /*
- * Rows of the benchmark table about contacts: what gw_world_step_all() costs, the bodies' own steps
- * included, while boxes rest and slide on the ground on four corners each, or a ball on its one
- * point; and while a collision of as many rows is resolved.
+ * Rows of the benchmark table about contacts: the time of gw_world_step_all(), the bodies' own
+ * steps included, while boxes rest and slide on the ground on four corners each, or a ball on its
+ * one point; and while a collision of as many rows is resolved.
  */
 #include <string.h>
 
@@ -84,7 +84,7 @@ static bool yard_open(yard *y, int contacts)
     return y->world != NULL;
 }
 
-/* All bodies again at a tenth of a metre a second, sliding or falling. */
+/* Sets the velocity of all bodies to a tenth of a metre a second, sliding or falling. */
 static void push_all(yard *y, bool falling)
 {
     gw_twist twist = {{falling ? 0 : 0.1, 0, falling ? -0.1 : 0}, {0, 0, 0}};

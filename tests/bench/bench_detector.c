@@ -60,7 +60,7 @@ static void add_crowd(ground *g)
     }
 }
 
-/* Flying about with 1 m/s and 5 rad/s. */
+/* Bodies that fly about with up to 1 m/s and 5 rad/s per axis. */
 static void stir(ground *g, unsigned *seed)
 {
     for (int i = 0; i < CROWD; i++) {

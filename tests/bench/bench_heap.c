@@ -1,10 +1,10 @@
 /*
- * Rows of the benchmark table about a heap: 64 boxes and balls in an enclosure, looked at 200 times
- * a second, and again within a step, and stepped at 1 kHz. They fall together, lie at rest, and are
- * stirred by a ball that a hand leads through them. What is timed is gw_world_step_all().
+ * Rows of the benchmark table about a heap: 64 boxes and balls in an enclosure, detected 200 times
+ * a second and again within steps, and stepped at 1 kHz. They fall, lie at rest, and are stirred by
+ * a ball that a force moves through them. gw_world_step_all() is timed.
  *
- * The thread's own time is taken, the same bits come each time, and each tick keeps the quicker of
- * two runs: what is left is the work, without what the host took away.
+ * The time is the thread's processor time. Runs are deterministic, and each tick keeps the shorter
+ * time of two runs, so that the host's interference is left out.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum { FALL = 800, REST = 2500, REST_END = 3200, TICKS = 4000, LOOK = 5, RUNS = 
 
 #define WIDE  0.5 /* the enclosure, across and high (m) */
 #define HIGH  0.8
-#define ABOVE 0.7 /* where the ball waits that will stir (m) */
+#define ABOVE 0.7 /* height at which the stirring ball waits (m) */
 
 typedef struct heap {
     gw_guided body[HEAP];
@@ -51,7 +51,7 @@ static gw_contact_material wood(const void *context, int a, int b)
     return (gw_contact_material){.restitution = 0.3, .friction = 0.4};
 }
 
-/* Holds the ball high above the heap at first; then leads it through on a circle. */
+/* The force that holds the ball high above the heap at first, then moves it through on a circle. */
 static gw_wrench lead(const void *context, double t, const gw_pose *held, const gw_twist *twist)
 {
     const heap *h = context;

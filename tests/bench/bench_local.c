@@ -1,7 +1,7 @@
 /*
- * Rows of the benchmark table about local models (mechanisms VII): what a tick with penalty control
- * at the hand costs on the exact chain and on its local model, and what a look costs the world's
- * thread. Three links are mechanisms' Table I, more of them have skew axes.
+ * Rows of the benchmark table about local models (mechanisms VII): the time of a tick with penalty
+ * control on the exact chain and on its local model, and that of making the local model in the
+ * world's thread. Three links are mechanisms' Table I, more of them have skew axes.
  */
 #include <string.h>
 
@@ -53,8 +53,8 @@ static gw_wrench felt(const void *context, double t, const gw_pose *held, const 
     return *(const gw_wrench *)context;
 }
 
-/* A tick of the loop for a held mechanism: control, then a step under it. `directions` are
- * those of a look, NULL: found here. */
+/* A tick of the loop for a held mechanism: control, then a step under it. `directions` are those
+ * found with the local model; NULL: found here. */
 static bool tick(gw_model *model, gw_impedance_control *control,
                  const gw_resisted_directions *directions, const gw_impedance_device *device)
 {
@@ -72,7 +72,7 @@ static bool tick(gw_model *model, gw_impedance_control *control,
     return step.finite;
 }
 
-/* The device goes along at the model's own place, pushed by a hand that sways. */
+/* A device beside the model's pose, with a hand's force that varies. */
 static gw_impedance_device device_at(const gw_model *model, int i)
 {
     gw_impedance_device d = {.mass = 1, .inertia = 0.01, .force_max = 20};
@@ -98,7 +98,8 @@ static void look_at(look *l, int count, const double *q, const double *v,
     gw_resisted_directions_of(def, count, (const double(*)[6])columns, &l->resisted);
 }
 
-/* Three seconds, five ticks timed as a whole; the local one takes over a look in each five. */
+/* Three seconds in batches of five ticks, each timed as a whole; the local model is replaced in
+ * each batch. */
 static bool time_ticks(bench_row *r, int count, bool local)
 {
     enum { BATCHES = 600 };

@@ -39,7 +39,7 @@ static gw_element spread_element(gw_element_kind kind, int i, int k)
         .kind = kind, .p = gw_scale(0.2, spread3(i, k)), .d = gw_unit(spread3(i, k + 3))};
 }
 
-/* Turns f, or takes the angle, so that the directions are as asked; m in the world. */
+/* Rotates f, or sets the angle, so that the directions satisfy the constraint; m in the world. */
 static void turn_to_fit(gw_constraint *c, const gw_element *m, double side)
 {
     bool mixed = m->kind != c->fixed.kind;
@@ -54,7 +54,7 @@ static void turn_to_fit(gw_constraint *c, const gw_element *m, double side)
         c->fixed.d = gw_unit(gw_reject(c->fixed.d, m->d));
 }
 
-/* Moves f, or takes the distance, so that the places are as asked. */
+/* Moves f, or sets the distance, so that the positions satisfy the constraint. */
 static void move_to_fit(gw_constraint *c, const gw_element *m)
 {
     bool to_mobile = m->kind > c->fixed.kind;
@@ -153,7 +153,7 @@ static void move_joint(int i, gw_constraint *c, gw_problem *p, int count)
     begin(i, count, c, p);
 }
 
-/* A point of the plane z = h, and of the axis z, at random: support points are anyone's. */
+/* The plane z = h, and the axis z, with a random point on it as support point. */
 static gw_element level(int i, int k, double h, double up)
 {
     return (gw_element){
@@ -222,9 +222,8 @@ static void make_socket(int i, int which, gw_constraint *c, gw_problem *p)
     begin(i, 3, c, p);
 }
 
-/* Isolated poses: so many points on lines, points on planes, points at distances, points at
- * distances from axes, lines through points, and planes through lines, with as many complex
- * roots. */
+/* Isolated poses: numbers of points on lines, points on planes, points at distances, points at
+ * distances from axes, lines through points, planes through lines, and complex roots. */
 static const struct {
     int lines, planes, distances, axes, through, around, roots;
 } isolated[] = {{.lines = 3, .roots = 8},
@@ -317,7 +316,7 @@ static double time_solve(const gw_problem *p, int repeats, gw_solution *solution
         gw_solve(p, solution);
         least = fmin(least, command_now_us() - start);
     }
-    /* an instance without an answer must not look fast */
+    /* an instance without an answer must not count as fast */
     return solution->status == GW_SOLVED ? least : INFINITY;
 }
 
@@ -378,7 +377,7 @@ static bool measure_32(bench_row *r, int which)
     return time_solves(r, make_32, which, INSTANCES);
 }
 
-/* An answer that does not know all roots has no time. */
+/* The time is infinite if the answer does not know all roots. */
 static bool measure_isolated(bench_row *r, int which)
 {
     enum { FEW = 50 };

@@ -1,6 +1,6 @@
 /*
- * Rows of free-form surfaces: what a bicubic patch costs with its derivatives, and steps of 1 ms of
- * what stays on such surfaces or presses on them, of bundled scenes.
+ * Rows of free-form surfaces: evaluation of a bicubic patch with its derivatives, and steps of 1 ms
+ * of bodies of bundled scenes that are guided by such surfaces or in contact with them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ static bool time_ticks(bench_row *r, gw_scene *scene)
     return true;
 }
 
-/* Whole ticks of bundled scenes whose contacts may part. */
+/* Whole ticks of bundled scenes whose contacts may separate. */
 static bool measure_ticks(bench_row *r, int which)
 {
     static const char *const names[] = {"marble-run", "knee", "blade-under-probe"};
@@ -145,7 +145,7 @@ static gw_nurbs *paraboloid(void)
     return gw_nurbs_create(&def, NULL);
 }
 
-/* So many of the balls of bouncing-ball, which roll in a bowl in place of its floor. */
+/* `balls` copies of the ball of bouncing-ball, which roll in a bowl in place of its floor. */
 static bool measure_bowl(bench_row *r, int balls)
 {
     static const char *const names[] = {"elastic", "rubber", "wood", "clay"};
@@ -163,7 +163,7 @@ static bool measure_bowl(bench_row *r, int balls)
         gw_object *ball = &scene->objects[gw_scene_object(scene, names[i])];
         double x = i / 2 ? 0.2 : -0.2, y = i % 2 ? 0.2 : -0.2;
         ball->pose.p = gw_v3(x, y, 0.12);
-        ball->velocity = gw_v3(y, -x, 0); /* round, so that they do not meet */
+        ball->velocity = gw_v3(y, -x, 0); /* all in one sense, so that they do not collide */
         if (i >= balls) {
             ball->pose.p.z = 2 + i;
             ball->free = false;
@@ -179,7 +179,7 @@ int bench_surface_contact_rows(bench *rows, int room)
         const char *name, *what;
         bool (*measure)(bench_row *row, int which);
         int which;
-        double limit; /* us; 0: only told */
+        double limit; /* us; 0: no limit */
     } table[] = {
         {"surface-evaluation", "bicubic patch, second derivatives", measure_evaluation, 2, 0.25},
         {"surface-evaluation-3", "and third ones", measure_evaluation, 3, 0},

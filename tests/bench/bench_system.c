@@ -172,7 +172,7 @@ int bench_system_rows(bench *rows, int room)
     static const struct {
         const char *name, *what;
         int which;
-        double limit;        /* us; 0: only told */
+        double limit;        /* us; 0: no limit */
         bool limit_of_joint; /* measure_limit() */
     } table[] = {{"system-chain-3", "system of bodies, chain of 3, a step", 3, 0, false},
                  {"system-chain-20", "chain of 20", 20, 0, false},

@@ -1,5 +1,5 @@
-// A crowd at a server, from a process of its own: node crowd.mjs ADDRESS REST STREAMS. So many kept connections ask
-// for the state again and again, so many streams take poses at 60 Hz; every second a line tells how much came.
+// Load on a server from a separate process: node crowd.mjs ADDRESS REST STREAMS. REST kept connections request the
+// state in a loop, STREAMS streams take poses at 60 Hz; a line each second counts the answers and frames.
 import net from 'node:net';
 import { stream } from '../api/server.mjs';
 

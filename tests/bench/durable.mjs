@@ -1,5 +1,5 @@
-// How many durable edits a second one client makes, and eight: a scenario (a limit of the tool), its pose, a
-// value (numbers of a feature, while it runs): node tests/bench/durable.mjs [SECONDS] [ADDRESS]
+// Durable edits per second by one client and by eight: of a scenario (a limit of the tool), of a body's pose, and of
+// a value (numbers of a feature, while it runs): node tests/bench/durable.mjs [SECONDS] [ADDRESS]
 import net from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { request, start } from '../api/server.mjs';
@@ -24,7 +24,7 @@ const scene = {
   tool: { object: 'body', device: 'sim' },
 };
 
-// One connection: the next edit when the last one is answered.
+// One connection, which sends the next edit when the last one is answered.
 function client(kind, counts) {
   const socket = net.connect({ host, port: Number(port), noDelay: true });
   let left = 0;

@@ -1,8 +1,8 @@
-// One value of a large scene changed by REST: how long it takes from the request to the event that
-// says the edit is in effect, on a scene of 1000 boxes with contacts on. One CSV row a kind of value
-// and run state; `detectors` is how many collision detectors the edits built (metric
-// guideway_detectors_built_total, empty where the binary does not tell it). Fails where a median of
-// the time to the event is above 10 ms, or a detector was built.
+// The time from a REST request that changes one value to the event that says the edit is in effect,
+// on a scene of 1000 boxes with contacts on. One CSV row per kind of value and run state;
+// `detectors` is the number of collision detectors that the edits built (metric
+// guideway_detectors_built_total, empty if the binary does not have it). Fails if a median time to
+// the event is above 10 ms, or if a detector was built.
 //
 //   GUIDEWAY=build/guideway node tests/bench/edit.mjs [EDITS]
 import { manyBoxes, valuesOfMany } from '../api/many.mjs';

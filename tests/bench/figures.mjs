@@ -1,7 +1,7 @@
 // Writes the benchmark table of docs/figures.md from a CSV of `guideway bench --csv`:
 //   node tests/bench/figures.mjs [tests/bench/cloud-2cpu.csv] [--check]
-// Everything between the two marks is replaced; with --check nothing is written, and a table that
-// is not the CSV's fails.
+// Everything between the two marks is replaced; with --check nothing is written, and the script
+// fails if the table differs from the CSV.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const args = process.argv.slice(2);
@@ -10,7 +10,7 @@ const csv = args.find((a) => !a.startsWith('--')) ?? 'tests/bench/cloud-2cpu.csv
 const page = 'docs/figures.md';
 const marks = ['<!-- table of the benchmark: begin -->', '<!-- table of the benchmark: end -->'];
 
-/** Fields of a CSV line; quotes as RFC 4180 has them. */
+/** Fields of a CSV line; quoted as in RFC 4180. */
 function fields(line) {
   return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map((m) =>
     m[1] !== undefined ? m[1].replaceAll('""', '"') : m[2],

@@ -1,5 +1,5 @@
-// Draws how the solver's time grows with the number of constraints (compare relational-positioning
-// VII-A), out of the benchmark's rows: node tests/bench/growth.mjs tests/bench/cloud-2cpu.csv rt/positioning/growth.svg
+// Plots the solver's time over the number of constraints (compare relational-positioning
+// VII-A), from the benchmark's rows: node tests/bench/growth.mjs tests/bench/cloud-2cpu.csv rt/positioning/growth.svg
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const [, , input, output] = process.argv;

@@ -1,7 +1,7 @@
-// A server's loop at 1 kHz and 4 kHz beside a bare probe of its priority, while 64 REST connections and 50 streams
-// keep both processors busy: node tests/bench/loop.mjs [SECONDS] [RATE..]. Fails where the loop is woken later than
-// 1.5 times the probe and 20 us, misses more ticks than it may, takes longer than 1.5 times what it takes idle (the
-// mean of before and after the load), or longer than a microsecond to publish what it has made.
+// A server's loop at 1 kHz and 4 kHz, compared with a bare probe of the same priority, while 64 REST connections and
+// 50 streams keep both processors busy: node tests/bench/loop.mjs [SECONDS] [RATE..]. Fails if the loop's lateness
+// exceeds 1.5 times the probe's plus 20 us, if it misses too many ticks, if a tick's p99 exceeds 1.5 times that of the
+// idle server (the mean of before and after the load), or if publishing takes longer than a microsecond.
 import { execFile, spawn } from 'node:child_process';
 import { guideway as program, request, sleep, start } from '../api/server.mjs';
 
@@ -22,9 +22,9 @@ const set = async (server, method, path, body) => {
   if (status >= 300) throw new Error(`${method} ${path}: ${text}`);
 };
 
-// A loop of that rate, from its first tick on, beside a probe.
+// A new loop of this rate, from its first tick on, and a probe at the same time.
 async function measure(server, rate, length) {
-  await set(server, 'PATCH', '/scene', { rate: rate === 500 ? 1000 : 500 }); // another rate is another loop
+  await set(server, 'PATCH', '/scene', { rate: rate === 500 ? 1000 : 500 }); // a change of the rate starts a new loop
   await set(server, 'PATCH', '/scene', { rate });
   await set(server, 'PUT', '/simulation', { state: 'running' });
   const bare = await probe(rate, length);

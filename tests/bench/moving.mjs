@@ -1,7 +1,7 @@
 // Geometry that moves at 1 kHz over REST: a plane under a held object is patched every millisecond
-// for ten seconds, on one connection, while the stream is read. Prints a CSV row: the rate that was
-// reached, how long a PATCH takes, and how far the tool
-// that a client sees, in frames 60 times a second, is from where the plane was told to be.
+// for ten seconds, on one connection, while the stream is read. Prints a CSV row: the rate reached,
+// the time of a PATCH, and the distance of the tool in the stream's frames (60 Hz) from the plane's
+// last requested position.
 //
 //   GUIDEWAY=build/guideway node tests/bench/moving.mjs
 import http from 'node:http';
@@ -76,7 +76,7 @@ for (let k = 0; performance.now() - begin < 1000 * SECONDS; k++) {
   took.push(performance.now() - sent);
   if (live.frames.length > seen) off = Math.max(off, Math.abs(live.frames.at(-1).poses[0].p[2] - 0.05 - told));
   seen = live.frames.length;
-  if (k < performance.now() - begin - 1) k = Math.floor(performance.now() - begin) - 1; // late ones are not made up for
+  if (k < performance.now() - begin - 1) k = Math.floor(performance.now() - begin) - 1; // late values are skipped
 }
 took.sort((a, b) => a - b);
 console.log('name,seconds,patches_per_s,patch_ms_p50,patch_ms_p99,tool_off_mm');

@@ -1,13 +1,13 @@
-// The page's cost: frames a second and main-thread milliseconds a frame at 800 x 600, beside a bare
-// three.js scene of as many moving meshes in the same Chromium. Prints a CSV header and one row.
+// The page's cost: frames a second and main-thread milliseconds a frame at 800 x 600, compared with a
+// bare three.js scene of as many moving meshes in the same Chromium. Prints a CSV header and one row.
 //
 //   node tests/bench/page.mjs [OBJECTS] [SECONDS]
 //
 // Both windows are as large, both canvases too, and both show as many bodies, lit the same way, from
-// the same side; the page follows half of them from the stream. They take turns in one browser, and
-// the medians of the turns are told. A frame counts where the WebGL context drew; its cost is the
-// time in requestAnimationFrame callbacks and in the socket's messages; beside it stands the processor
-// time of scripts on the main thread for a frame, which other load on the machine does not touch.
+// the same side; the page moves half of them by the stream. They take turns in one browser, and the
+// medians of the turns are printed. A frame counts if the WebGL context drew; its cost is the time in
+// requestAnimationFrame callbacks and in the socket's messages. The processor time of scripts on the
+// main thread per frame, which other load on the machine does not change, is printed, too.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

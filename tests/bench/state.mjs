@@ -1,5 +1,5 @@
-// How many times a second the state is answered by REST on so many kept connections, and how long one waits:
-// node tests/bench/state.mjs [CONNECTIONS] [SECONDS] [ADDRESS]. It starts a server of its own unless one is named.
+// Rate and latency of requests for the state on kept REST connections:
+// node tests/bench/state.mjs [CONNECTIONS] [SECONDS] [ADDRESS]. It starts a server unless one is named.
 import net from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { start } from '../api/server.mjs';
@@ -14,7 +14,7 @@ let answers = 0,
   counting = false,
   ended = false;
 
-// One connection: asks again when the answer is there, as its length says.
+// One connection, which sends the next request when the answer is complete by its Content-Length.
 function client() {
   const socket = net.connect({ host, port: Number(port), noDelay: true });
   let left = 0,

@@ -1,7 +1,7 @@
-// The stream at many clients, beside one that asks for every tick and reads nothing: 100 at 60 Hz, of which no frame may
-// be missing, 10 that take every tick, and 1000 at 60 Hz, whose frames may be 20 ms old (p99):
-// node tests/bench/streams.mjs [SECONDS] [ADDRESS]. It starts a server of its own unless one is named, and fails where
-// a figure is missed. Clients are bare sockets of this process, as 60,000 frames a second are too many for a library.
+// The stream with many clients, while another client subscribes to every tick and reads nothing: 100 at 60 Hz without a
+// missing frame, 10 that take every tick, and 1000 at 60 Hz with frames at most 20 ms old (p99):
+// node tests/bench/streams.mjs [SECONDS] [ADDRESS]. It starts a server unless one is named, and fails if a limit is
+// exceeded. Clients are bare sockets of this process, as 60,000 frames a second are too many for a library.
 import { randomBytes } from 'node:crypto';
 import net from 'node:net';
 import { request, sleep, start } from '../api/server.mjs';
@@ -13,13 +13,13 @@ const server = process.argv[3]
 const [host, port] = server.address.split(/:(?=\d+$)/);
 const [POSES, SAMPLES] = [1, 2];
 
-// A message of this side is masked; with a mask of zero it is sent as it is.
+// Messages of a client must be masked; a mask of zero leaves the payload unchanged.
 function text(value) {
   const data = Buffer.from(JSON.stringify(value));
   return Buffer.concat([Buffer.from([0x81, 0x80 | data.length, 0, 0, 0, 0]), data]);
 }
 
-// One client: `take` gets the payload of each binary frame. Nothing is read until `ask` is sent where `reads` is false.
+// One client: `take` gets the payload of each binary frame. If `reads` is false, nothing is read after `ask` is sent.
 function client(ask, take, reads = true) {
   const socket = net.connect({ host, port: Number(port), noDelay: true });
   let rest = Buffer.alloc(0),
@@ -60,7 +60,7 @@ function client(ask, take, reads = true) {
   return socket;
 }
 
-// So many clients for the time stated, the first second of it left out; `note` gets client, payload and moment (ms).
+// Runs `count` clients for the time stated, after a warm-up; `note` gets client, payload and time (ms).
 async function crowd(count, ask, note) {
   let counting = false;
   const sockets = Array.from({ length: count }, (_, i) =>
@@ -84,7 +84,7 @@ const tell = (what, value, limit, met) => {
 await request(server, 'PUT', '/api/v1/simulation', { state: 'running' });
 const stuck = client(samples, () => undefined, false);
 
-// A frame is missing where two follow one another by more than one and a half of their period.
+// A frame is missing if two successive ones are more than one and a half periods apart.
 {
   const last = new Map();
   let frames = 0,
@@ -120,7 +120,7 @@ const stuck = client(samples, () => undefined, false);
   tell('10 that take every tick: ticks lost', lost, '0', lost === 0);
 }
 
-// Ages count from the youngest frame of all: the moment of a tick on this process's clock is not known any better.
+// Ages are relative to the youngest frame, as the offset between the clocks of server and client is not known.
 {
   const ages = new Float64Array(1000 * 60 * (seconds + 2));
   let frames = 0;
