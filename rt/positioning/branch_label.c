@@ -124,7 +124,7 @@ void gw_write_branch_id(const gw_solver_state *state, const char *name, char id[
 
 #define UNIQUE_PART 13 /* characters of an id that is followed by a colon and a digit */
 
-/* How many branches have the beginning of one's id and are lower. */
+/* The number of lower branches whose ids begin as that of branch `at`. */
 static int lower_with_same_id(const gw_solver *solver, const gw_solution *s, int at)
 {
     const gw_branch *b = &s->branches[at];

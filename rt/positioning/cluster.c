@@ -21,8 +21,8 @@
 
 #define DAMPING  1e-13 /* of the largest diagonal entry */
 #define FREE     1e-11 /* diagonal entries below this share of the largest are freedoms */
-#define MAX_STEP 0.5   /* of the size, or rad: no farther in one step */
-#define CLOSE    1e-14 /* of the size: near enough */
+#define MAX_STEP 0.5   /* of the size, or rad: largest step */
+#define CLOSE    1e-14 /* of the size: residual at which the iteration ends */
 #define AT_REST  1e-9  /* rates below this are round-off */
 
 /* ---- edges ----------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static double largest_step(const gw_cluster *c, const gw_cluster_work *w)
     return most;
 }
 
-/* Levenberg and Marquardt's method, undamped at first: near a solution that converges. */
+/* The Levenberg-Marquardt method, undamped at first, which converges near a solution. */
 double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, gw_cluster_work *w)
 {
     assert(c->count >= 0 && c->count <= GW_MAX_CLUSTER);
@@ -237,7 +237,7 @@ double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, g
             poses[c->bodies[i]] = w->before[i];
         normal_equations(c, poses, w);
         if (worst < 1e-12 || damping > 1e6)
-            break; /* round-off, or a minimum beside the rows */
+            break; /* round-off, or a minimum off the rows */
         damping = damping > 0 ? 10 * damping : 1e-4;
     }
     return worst;
@@ -289,7 +289,7 @@ int gw_cluster_dof(const gw_cluster *c, const gw_pose *poses, gw_cluster_work *w
     for (int i = 0; i < n; i++)
         for (int k = i + 1; k < n; k++)
             w->n[i][k] = w->n[k][i];
-    /* elimination, the largest diagonal entry that is left first */
+    /* elimination with the largest remaining diagonal entry as pivot */
     for (; rank < n; rank++) {
         int at = rank;
         for (int i = rank; i < n; i++)

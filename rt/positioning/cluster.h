@@ -15,7 +15,7 @@
 /* An edge of the constraint graph: a constraint between bodies a and b. `stated` has the mobile
  * element in a's frame and the fixed one in b's, so its rows hold for the pose b_from_a. */
 typedef struct gw_constraint_edge {
-    int a, b; /* numbers of bodies, as the caller counts them */
+    int a, b; /* indices of bodies, as numbered by the caller */
     gw_constraint stated;
     int row_count;
     gw_row rows[GW_EDGE_ROWS]; /* independent, for the sense that the bodies have */

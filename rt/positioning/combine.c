@@ -478,7 +478,7 @@ static progress choose_sense(gw_solver *solver, gw_solver_state *state)
         gw_decompose(solver, state, i, sense);
         return CHANGED;
     }
-    /* on free-form shapes searches may take all the work there is */
+    /* searches on free-form shapes may use all of the work */
     long kept = solver->work > 0 && gw_has_free_form(solver->problem) ? solver->work / 2 : 0;
     solver->work -= kept;
     for (int k = 0; k < 2 && !solver->stop; k++) {
@@ -586,7 +586,8 @@ double gw_element_reach(const gw_element *e)
     return gw_norm(e->p) + (e->nurbs ? e->nurbs->size : 0);
 }
 
-/* The problem's size: the farthest that an element is from its frame's origin, or a distance. */
+/* The problem's size: the largest distance of an element from its frame's origin, or value of a
+ * distance. */
 static double size_of(const gw_problem *p)
 {
     double ss = 0;
@@ -598,7 +599,7 @@ static double size_of(const gw_problem *p)
         ss = fmax(ss, reach * reach);
         ss = fmax(ss, gw_constraint_has_length(c->kind) ? c->value * c->value : 0);
     }
-    /* no less than a trace of the body: coordinates that cancel to zero leave only round-off */
+    /* at least a small part of the body: coordinates that cancel to zero leave only round-off */
     return fmax(sqrt(ss), 1e-4 * p->length);
 }
 

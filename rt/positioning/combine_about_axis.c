@@ -132,7 +132,7 @@ static double polish_root(const axis_problem *t, double *phi)
         linear_rows_at(t, r, &s);
         for (int i = 0; i < t->count; i++) {
             memcpy(a[i], s.a[i], sizeof s.a[i]);
-            /* the first step takes t alone, wherever it is */
+            /* the first step moves t alone */
             a[i][3] = k == 0 ? 0 : slope_of(t, &t->rows[i], r, at);
             h[i] = s.a[i][0] * at[0] + s.a[i][1] * at[1] + s.a[i][2] * at[2] - s.b[i];
             now = fmax(now, fabs(h[i]));
@@ -156,7 +156,7 @@ static bool found_before(const gw_solver *solver, gw_quat q)
     return false;
 }
 
-/* Polishes a root and adds its rotation, unless it is false or there already. */
+/* Polishes a root and adds its rotation, unless it is spurious or known already. */
 static void try_root(gw_solver *solver, const axis_problem *t, int rank, double most, double phi)
 {
     const double h = 1e-4;

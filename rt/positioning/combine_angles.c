@@ -7,8 +7,8 @@
  */
 #include "rt/positioning/solver.h"
 
-/* rad: what counts as equal, over less than this, is a turn of more than 2e-5 about the other
- * direction: it may be wherever other constraints have it */
+/* rad: between vectors nearer than this, the tolerance of equality is a rotation of more than 2e-5
+ * about the other direction, which other constraints may determine better */
 #define NEARLY_ONE 1e-5
 
 static bool same_angle(const gw_solver *solver, double a, double b)
@@ -25,7 +25,7 @@ static gw_quat pairs_to_pairs(gw_vec3 u1, gw_vec3 u2, gw_vec3 f1, gw_vec3 f2)
     return gw_quat_mul(from_f, gw_quat_conj(from_u));
 }
 
-/* Directions at a tangency may be off by the root of what counts as equal over that arm. */
+/* Directions at a tangency are uncertain by the square root of the tolerance over that arm. */
 static void add_turn_slack(gw_solver *solver, double arm)
 {
     gw_tangency_slack(solver, 0, arm * solver->size, 1);
@@ -35,7 +35,8 @@ static void add_turn_slack(gw_solver *solver, double arm)
  * Unit vectors y with y . a = cos alpha, y . b = cos beta. With the orthogonal unit vectors m along
  * a + b and e along b - a, whatever the angle between a and b:
  * y = M m + E e +- sqrt(1 - M^2 - E^2) m x e, M = (cos alpha + cos beta) / |a + b|,
- * E = (cos beta - cos alpha) / |b - a|. Returns how many (two, or one where the cones are tangent).
+ * E = (cos beta - cos alpha) / |b - a|. Returns their number (two, or one where the cones are
+ * tangent).
  */
 static int two_cones(gw_solver *solver, gw_vec3 a, double alpha, gw_vec3 b, double beta,
                      gw_vec3 out[2])
@@ -148,8 +149,8 @@ static void shared_vector(gw_solver *solver, const gw_angle_constraint *x,
 }
 
 /* x pinned: R u_2 is at sigma_a from f_1 and at beta from f_2. Where u_2 is nearly u_1 (or f_2 is
- * f_1), the turn about f_1 is a small difference of large numbers: as a further alternative the
- * angle is left out, for other constraints to determine the turn, and has to hold as it is. */
+ * f_1), the rotation about f_1 is ill-conditioned: a further alternative leaves the angle out, so
+ * that other constraints determine the rotation; poses must satisfy the angle all the same. */
 static void pinned_and_angle(gw_solver *solver, const gw_angle_constraint *x,
                              const gw_angle_constraint *y, double sigma_a, double sigma_b)
 {

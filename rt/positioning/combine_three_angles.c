@@ -274,7 +274,8 @@ static bool try_thetas(gw_solver *solver, triple *t, double phi)
     return true;
 }
 
-/* No root is anywhere near the unit circle: no turn about the first direction gives the others. */
+/* No root is near the unit circle: no rotation about the first direction satisfies the other
+ * angles. */
 static void add_conflict(gw_solver *solver, const gw_angle_constraint *const d[3],
                          const double sample[GW_TRIGONOMETRIC_SAMPLES])
 {
@@ -319,7 +320,7 @@ static bool solve_triple(gw_solver *solver, const gw_solver_state *state, const 
     return true;
 }
 
-/* The rotation of a tracked branch: continued from where it was, by all angles together. */
+/* The rotation of a tracked branch: continued from the former rotation, by all angles together. */
 static void track_rotation(gw_solver *solver, const gw_solver_state *state)
 {
     const gw_branch *before = solver->tracked->before;

@@ -21,8 +21,8 @@
 
 #define BY_FAR             1e6  /* times the snap: near tangency poses lie off by its square root */
 #define PERTURBATION       0.1  /* of the snap: numbers of the input move by so much */
-#define MAX_CHANGE         0.03 /* of a contradiction: more makes it uncertain */
-#define WIDEST             1e6  /* times the snap: no equality is taken more widely */
+#define MAX_CHANGE         0.03 /* of a contradiction's excess: with more it is uncertain */
+#define WIDEST             1e6  /* times the snap: widest tolerance of equalities */
 #define WIDER              30
 #define DRAWS              3
 #define MAX_CONTRADICTIONS 256 /* branches; more are left unproven */
@@ -167,9 +167,8 @@ static bool still_contradicts(const gw_solver *solver, unsigned long use, double
     return true;
 }
 
-/* The perturbation test: true where every branch of the constraints in `use` ends by a
- * contradiction, and stays at that one, but for little, when the input moves by less than what
- * counts as equal. */
+/* The perturbation test: true if every branch of the constraints in `use` ends by a contradiction
+ * that remains nearly the same when the input is perturbed by less than the snap. */
 static bool survives_perturbation(const gw_solver *solver, unsigned long use)
 {
     gw_contradictions as_stated;
@@ -238,7 +237,8 @@ static unsigned long minimal_subset(const gw_solver *solver, unsigned long use,
     return use;
 }
 
-/* A conflict that fails by little on some branch is certain of all constraints together only. */
+/* If an inequality fails by little on some branch, the conflict is certain for all constraints
+ * together only. */
 gw_conflict_certainty gw_minimal_conflict(gw_solver *solver)
 {
     assert(solver);

@@ -221,8 +221,8 @@ static gw_vec3 point_of(const gw_constraint *c, const gw_element *e)
     return c->kind == GW_TANGENT && e->kind == GW_LINE ? gw_mul_add(e->p, c->value, e->d) : e->p;
 }
 
-/* Of the problem's size: rows of directions on smaller shapes span as much, since what is left of a
- * row is judged by that size. */
+/* Of the problem's size: least span of the rows of directions, also on smaller shapes, since
+ * residuals of rows are compared with that size. */
 #define LEAST_SPAN 0.1
 
 /* The distance of one element's point from the other element: the higher one is the surface, planes
@@ -394,7 +394,7 @@ static const gw_element *shape_of(const gw_constraint *c, const gw_element *m,
     return fixed ? &c->fixed : m;
 }
 
-/* |angle - what the kind asks|, of elements that both have a direction. */
+/* |angle - the angle demanded| between elements that both have a direction. */
 static double angle_error(const gw_constraint *c, const gw_element *m)
 {
     const gw_element *f = &c->fixed;
@@ -433,9 +433,7 @@ gw_sense gw_constraint_sense_at(const gw_constraint *c, const gw_pose *x)
     return gw_dot(other->d, direction_at(&at, shape)) < 0 ? GW_OPPOSITE : GW_SAME;
 }
 
-#define AT_FOCUS                                                                                   \
-    1e-5 /* of the focal distance: nearer to it a normal has no direction to rely on               \
-          */
+#define AT_FOCUS 1e-5 /* of the focal distance: nearer to it a normal's direction is uncertain */
 
 const char *gw_constraint_offset_folds(const gw_constraint *c, const gw_pose *x, double *focal)
 {
@@ -488,8 +486,8 @@ static double error_from_shape(const foot *f, const gw_element *shape, double wa
     return gw_norm(gw_mul_add(gw_sub(f->from, f->nearest.point), -wanted, normal));
 }
 
-/* The error of a constraint on a free-form shape, with the direction along it weighed by `length`.
- */
+/* The error of a constraint on a free-form shape, with the error of the direction weighted by
+ * `length`. */
 static double error_on_shape(const gw_constraint *c, const gw_element *m, double wanted,
                              double length, long *work)
 {
@@ -538,7 +536,7 @@ double gw_constraint_residual_counted(const gw_constraint *c, const gw_pose *x, 
     if (info->distance == GW_ANY_DISTANCE)
         return turn;
     double off = distance_error(c, &m, wanted);
-    return turn > off ? turn : off; /* of a pose that is none, not a number */
+    return turn > off ? turn : off; /* not a number if the pose is not finite */
 }
 
 #define NEXT_TO_NOTHING 1e-9 /* of the length: a residual that needs no other branch */

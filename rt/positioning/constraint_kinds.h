@@ -62,7 +62,7 @@ typedef struct gw_constraint_kind_info {
     const char *description; /* one sentence for documents: the condition that the kind imposes */
     gw_value_meaning value;
     const char *unit;  /* of the value: "m" or "rad"; NULL where it has none */
-    const char *needs; /* the sentence where a point is no element of it; NULL: takes any */
+    const char *needs; /* sentence to report if an element is a point; NULL: points are allowed */
     bool one_sided;    /* may be a bound (at least, at most) */
     gw_distance_demand distance;
     gw_angle_demand alike; /* of two lines or two planes */

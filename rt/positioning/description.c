@@ -24,7 +24,7 @@ static const char *describe_translation(gw_locus_kind kind)
     return words[kind];
 }
 
-/* What the body slides along or on; a free-form shape by the name of its object. */
+/* Describes what the body slides along or on; a free-form shape by the name of its object. */
 static void describe_slide(const gw_submanifold *set, const char *shape, char *text, size_t size)
 {
     gw_locus_kind kind = set->translation.locus.kind;

@@ -22,12 +22,12 @@
 
 #define MAX_SHAPES 12
 #define STEPS      60
-#define SHAPE_WORK 8    /* rows whose evaluation that of a shape counts as */
-#define GOAL       1e-9 /* worst row, by the size: the rows themselves do the rest */
+#define SHAPE_WORK 8    /* work of evaluating a shape, in rows */
+#define GOAL       1e-9 /* worst row, by the size: then the descent on the rows continues */
 
 typedef struct shape {
     const gw_distance_constraint *d;
-    double sense; /* of `along`: 1, or -1 where both are taken */
+    double sense; /* factor of `along`: 1, or -1 if both senses are allowed */
 } shape;
 
 typedef struct parameters {
@@ -271,7 +271,7 @@ double gw_free_form_start(gw_completion *c, gw_pose *x)
                 memcpy(p, next_p, sizeof p);
                 damping = fmax(0.1 * damping, 1e-12);
                 if (stays && at.pose.worst > 1e-3 * c->size)
-                    break; /* a minimum that is no root */
+                    break; /* a minimum that is not a root */
                 continue;
             }
         }

@@ -14,7 +14,8 @@
 /*
  * A fundamental translational constraint, d(point, surface) = p. The surface is a gw_element_kind:
  * a point (p >= 0: sphere), a line (p >= 0: cylinder), a plane (p = 0), a free-form curve (p = 0)
- * or surface (p along its normal): no rule knows these, synthesis and the numeric completion do.
+ * or surface (p along its normal): rules do not use the free-form ones; synthesis and the numeric
+ * completion do.
  */
 typedef struct gw_distance_constraint {
     gw_element_kind surface;
@@ -28,7 +29,7 @@ typedef struct gw_distance_constraint {
     const gw_nurbs *nurbs;
     bool directed; /* and the unit vector `along` of the point's object lies along the surface's */
     gw_vec3 along; /* normal, or the curve's tangent, at the point closest to it */
-    double span;   /* of that vector's rows (m): what they are off by, over it, is an angle */
+    double span;   /* scale of that vector's rows (m): residual / span is an angle */
 } gw_distance_constraint;
 
 /* A fundamental rotational constraint: the angle between R u and f. An angle of pi is kept as 0

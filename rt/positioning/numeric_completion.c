@@ -23,9 +23,9 @@
 #define MOST_TRIES  600  /* starts at the most */
 #define HELD        1e-11 /* worst row of a pose, by the size */
 #define FARTHEST    1e5   /* times the size: beyond that rounding hides any residual */
-#define SAME_POSE   1e-5  /* poses closer than this, times the size, are one */
+#define SAME_POSE   1e-5  /* poses closer than this, times the size, are the same */
 
-/* ---- down to the rows: Levenberg and Marquardt's method -------------------------------------- */
+/* ---- descent to the rows: Levenberg-Marquardt method ----------------------------------------- */
 
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double (*starts)[2], double *h,
                     double (*a)[6])
@@ -37,7 +37,7 @@ void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double (*starts)[2
 
 typedef struct descent {
     const gw_completion *c;
-    double (*starts)[2]; /* of free-form rows, where the last evaluation found them */
+    double (*starts)[2]; /* parameters of free-form rows, found by the last evaluation */
 } descent;
 
 static void evaluate_normal_equations(const void *context, const gw_pose *x,
@@ -194,7 +194,7 @@ static bool on_this_branch(const gw_completion *c, const gw_pose *x)
            gw_two_angles_loop(&loops, x->q) == s->loop;
 }
 
-/* A descent that ended off the rows: the residual that it reached is reported. */
+/* Records the residual of a descent that ended off the rows, for the report. */
 static void note_failed(gw_completion *c, double worst, const gw_pose *x)
 {
     if (worst >= c->best_rows)
@@ -286,7 +286,7 @@ static bool may_be_mixed(gw_completion *c)
     return gw_nullity_at(c, &any) < most_dof(c);
 }
 
-/* More poses of components with freedoms: beside the one that was found there may be others. */
+/* More poses of components with freedoms: there may be others besides the one found. */
 static void search_freedoms(gw_completion *c, int tries, int more)
 {
     if (most_dof(c) > 1) {
@@ -297,8 +297,8 @@ static void search_freedoms(gw_completion *c, int tries, int more)
         gw_sample_curves(c);
 }
 
-/* A start from the problem's pose. The random sequence stays as it was, so that the other starts
- * are the same whatever that pose is. */
+/* A start from the problem's pose. The random sequence is restored afterwards, so that the other
+ * starts do not depend on that pose. */
 static bool try_given(gw_completion *c)
 {
     unsigned long long random = c->random;

@@ -34,7 +34,7 @@ typedef struct gw_completion {
     bool any_sense;
     int complex_roots;  /* of isolated poses, real ones included; 0 where not known */
     bool restarted;     /* isolated poses may be missing */
-    long sampling_work; /* that the starts on curves took */
+    long sampling_work; /* work used by the starts on curves */
 } gw_completion;
 
 /* A solution component with freedoms. */
@@ -96,8 +96,8 @@ int gw_nullity_at(const gw_completion *c, const gw_pose *x);
 int gw_local_dimension(gw_completion *c, const gw_pose *x);
 /* More starts, to reach every curve of a leaf from which one pose is known. */
 void gw_sample_curves(gw_completion *c);
-/* Components with freedoms through the found poses: one a dimension, and one a curve. Returns how
- * many, at most `room`. */
+/* Components with freedoms through the found poses: one per dimension, and one per curve. Returns
+ * their number, at most `room`. */
 int gw_solution_components(gw_completion *c, gw_solution_component *components, int room);
 
 /* ---- branch_label.c -------------------------------------------------------------------------- */

@@ -10,10 +10,11 @@
 
 #include "rt/positioning/solver.h"
 
-/* So many times farther from the origin than the elements and the body reach is far. */
+/* Elements are far if their distance from the origin is this many times the reach of elements and
+ * body. */
 #define FAR 30.0
-/* Of how far elements are: rounding of their coordinates moves a distance between two by no more.
- */
+/* Relative to the elements' distance from the origin: bound of the rounding error of a distance
+ * between two of them. */
 #define ROUNDING (4 * DBL_EPSILON)
 
 /* The larger of the distance of a constraint's element from the body's origin and its value (m). */

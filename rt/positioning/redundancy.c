@@ -22,11 +22,11 @@
 #include "rt/base/small.h"
 #include "rt/positioning/numeric_completion.h"
 
-#define FEW        4    /* constraints: as quickly reduced without growing a set first */
-#define MAX_PASSES 160  /* and their answers, which many constraints share */
+#define FEW        4    /* constraints: so few are reduced without growing a set first */
+#define MAX_PASSES 160  /* passes stored with their answers, which many constraints share */
 #define RANK       1e-6 /* pivots below this share of the largest are zero */
 #define TRIES      24   /* starts at a leaf */
-#define PLENTY     8    /* poses of a leaf with freedoms that decide */
+#define PLENTY     8    /* poses of a leaf with freedoms that are tested */
 /* Sine from which on directions are clearly different: at a tangency within the snap they are
  * uncertain by its square root, 2e-5. */
 #define TRANSVERSAL 1e-3
@@ -41,7 +41,7 @@ typedef struct passes {
     } done[MAX_PASSES];
 } passes;
 
-/* One pass: which of `follow` still hold on every branch. */
+/* One pass: `follow` are the constraints satisfied on every branch so far. */
 typedef struct pass {
     unsigned long follow;
     bool any;                  /* branch */
@@ -58,7 +58,7 @@ static int rank_of(int rows, double (*a)[6])
     return q.rank;
 }
 
-/* Gradients of rows at a pose, of distances by turns times `size`. */
+/* Gradients of rows at a pose; rotations are times `size` in those of distances. */
 static void scaled_gradients(const gw_row *rows, int count, const gw_pose *x, double size,
                              double (*a)[6])
 {
@@ -81,7 +81,7 @@ static bool adds_to_rank(const gw_completion *c, const gw_pose *x, const gw_row 
     return rank_of(n + count, b) > rank_of(n, a);
 }
 
-/* Solves the leaf; those of `asked` that all its poses satisfy. */
+/* Solves the leaf; returns those of `asked` that all its poses satisfy. */
 static unsigned long held_by_all_poses(gw_completion *c, unsigned long asked)
 {
     gw_solver *solver = c->solver;
@@ -105,8 +105,8 @@ static unsigned long held_by_all_poses(gw_completion *c, unsigned long asked)
     return roots.exact ? asked : 0;
 }
 
-/* True where the constraint holds one way only, which its rows do not express: a sense, or an angle
- * of 0 or pi. */
+/* True if the constraint has one sense only, which its rows do not express: a stated sense, or an
+ * angle of 0 or pi. */
 static bool is_one_way(const gw_constraint *c, int row_count)
 {
     if (c->sense != GW_EITHER && gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind))
@@ -198,7 +198,7 @@ static unsigned long implied_constraints(passes *all, unsigned long use, unsigne
     return follow;
 }
 
-/* ---- what is needed -------------------------------------------------------------------------- */
+/* ---- needed constraints ---------------------------------------------------------------------- */
 
 /* Codimension of the rotations that keep a state's parallels, without those of the constraints in
  * `without`: 0, 2 with all directions along `axis`, or 3; -1 where directions are only nearly
@@ -222,7 +222,7 @@ static int parallels_codimension(const gw_solver_state *state, unsigned long wit
 }
 
 /* The rows of a state's distances, and of its angles that are no parallels, as long as there are at
- * most six; `from`: of which constraints. Returns how many. */
+ * most six; `from`: the bits of each row's constraints. Returns their number. */
 static int rows_beside_parallels(const gw_solver_state *state, gw_row *rows, unsigned long *from)
 {
     int n = 0;
@@ -239,7 +239,7 @@ static int rows_beside_parallels(const gw_solver_state *state, gw_row *rows, uns
     return n;
 }
 
-/* Gradients by turns that the rotations of parallels leave out: unit vectors. */
+/* The rotations that parallels remove, as gradients: unit vectors. */
 static void put_turns(int codimension, gw_vec3 axis, double (*a)[6])
 {
     gw_vec3 across = gw_any_normal(axis), turns[3] = {across, gw_cross(axis, across), axis};
@@ -249,7 +249,7 @@ static void put_turns(int codimension, gw_vec3 axis, double (*a)[6])
     }
 }
 
-/* True where each vector is clearly off the span of those before it (Gram and Schmidt's method, in
+/* True if each vector is clearly outside the span of those before it (Gram-Schmidt method, in
  * place). */
 static bool are_independent(int count, double (*a)[6])
 {

@@ -71,9 +71,9 @@ static void random_point(const gw_locus *l, double size, random_state *s, const 
     }
 }
 
-/* Lengths along a curve: for each, one of its steps at random, each as likely as it is long, and
- * one of the lengths within it; of the whole curve where it is closed, else of both ways, and only
- * of those within one size where it does not end, or is lost far away. */
+/* Random lengths along a curve: a step of its trace with a probability proportional to its length,
+ * and a uniform length within it. The steps are those of the whole curve if it is closed, else of
+ * both directions, and within one size if it does not end, or is lost far away. */
 static void sample_curve(const gw_submanifold *set, double size, random_state *s, int count,
                          double *lengths)
 {
@@ -191,7 +191,7 @@ static gw_pose sample_factors(const gw_branch *branch, double size, random_state
 #define NEAREST_STEPS 16   /* at random, before they are halved */
 #define LEAST_STEP    1e-9 /* of the parameters' ranges */
 
-/* Parameters of a set about which nearer poses are looked for: of a general one those of its
+/* Parameters of a set about which nearer poses are searched; of a general set those of its
  * exponential map. */
 typedef struct near_parameters {
     const gw_submanifold *set;

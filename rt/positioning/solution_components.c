@@ -12,16 +12,16 @@
 
 #define RANK         1e-6 /* pivots below this share of the largest are zero */
 #define DESCENTS     4    /* to the nearest pose, from as many found ones */
-#define CLOSER       16   /* and starts from within the distance found so */
+#define CLOSER       16   /* and starts from within the distance so found */
 #define CURVE_STARTS 144
 #define FEW          5    /* starts on a curve beside which others may have none */
 #define MORE_STARTS  3    /* times CURVE_STARTS, at most, for these */
 #define CLEARANCE    0.02 /* of a seed from a crossing, times the size */
-#define CLEAR_STEPS  60   /* that get so far */
+#define CLEAR_STEPS  60   /* largest number of steps to get that far */
 
 /* ---- the dimension at a pose ----------------------------------------------------------------- */
 
-/* 6 - rank at x, and as many directions of the null space. */
+/* 6 - rank at x, and a basis of the null space. */
 static int nullity_at(const gw_completion *c, const gw_pose *x, double (*basis)[6])
 {
     double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
@@ -77,7 +77,7 @@ int gw_local_dimension(gw_completion *c, const gw_pose *x)
 
 /* ---- the set through a pose ------------------------------------------------------------------ */
 
-/* Independent rows at x, in their order; returns how many. */
+/* Independent rows at x, in their order; returns their number. */
 static int independent_rows(const gw_completion *c, const gw_pose *x, gw_row *rows)
 {
     double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6], kept[7][6];
@@ -117,7 +117,8 @@ static void choose_rows(const gw_completion *c, const gw_pose *x, gw_submanifold
     set->row_count = n;
 }
 
-/* Motions of the set that do not turn: the null space of the rows' first three columns. */
+/* Counts the motions of the set without rotation, the null space of the rows' first three
+ * columns. */
 static void count_factors(const gw_completion *c, const gw_pose *x, gw_submanifold *set)
 {
     double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
@@ -234,7 +235,7 @@ void gw_sample_curves(gw_completion *c)
 typedef struct curve_record {
     const gw_completion *c;
     bool *covered; /* of c->curve_poses */
-    double top;    /* how high it rises: its own, wherever it is entered */
+    double top;    /* largest height: a property of the curve, wherever the trace begins */
     gw_curve_minima minima;
 } curve_record;
 
@@ -375,8 +376,8 @@ static int trace_curves(gw_completion *c, gw_solution_component *components, int
     return count;
 }
 
-/* Beside a curve that few starts have reached there may be others that none has: then starts go on,
- * as long as that leaves work for as many again, and to the leaves behind each choice. */
+/* If few starts reached a curve, there may be curves that none reached: the starts are continued as
+ * long as work remains for as many again, and for the leaves after each choice. */
 static int curve_components(gw_completion *c, gw_solution_component *components, int room)
 {
     gw_pose from[GW_MAX_COMPONENTS];

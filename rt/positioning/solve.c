@@ -10,7 +10,7 @@
 #include "rt/geometry/implicit_curve.h"
 #include "rt/positioning/solver.h"
 
-/* How far a pose is from a branch (m); a lower bound where positions suffice. */
+/* Distance of a pose from a branch (m); a lower bound where positions suffice. */
 static double off_branch(const gw_solver *solver, const gw_branch *b, const gw_pose *x)
 {
     gw_pose on;
@@ -22,7 +22,7 @@ static double off_branch(const gw_solver *solver, const gw_branch *b, const gw_p
 }
 
 #define ASIDE       0.02 /* of a curve's seed, times the size */
-#define ASIDE_STEPS 60   /* that get so far */
+#define ASIDE_STEPS 60   /* largest number of steps to get that far */
 
 /* A pose of a curve aside of its seed, at which another arc may end as well. */
 static gw_pose aside_of_seed(const gw_submanifold *set, double size)
@@ -40,8 +40,8 @@ static gw_pose aside_of_seed(const gw_submanifold *set, double size)
     return aside;
 }
 
-/* True where a curve's seed, which no other curve passes, is on another branch's, and so is what
- * the curve goes on to. */
+/* True if a curve's seed, and a pose of the curve aside of it, are on the curve of another
+ * branch. */
 static bool same_curve(const gw_solver *solver, const gw_branch *b, const gw_submanifold *set)
 {
     const double size = solver->size, same = 1e-5 * size;
@@ -93,7 +93,7 @@ static bool holds_elsewhere(gw_solver *solver, const gw_branch *b)
 {
     gw_branch_point x[4];
     unsigned long long random = 1;
-    /* elsewhere on such a leaf's set it may be some times as much */
+    /* elsewhere on such a leaf's set the residual may be several times as large */
     double most = (solver->leaf_not_verified ? 0.25 : 1) * GW_VERIFIED;
     if (!b->set.general || b->set.dof == 0 ||
         !(solver->leaf_not_verified || has_ill_conditioned_rows(&b->set)))
@@ -114,7 +114,8 @@ static bool offsets_surface(const gw_submanifold *set)
     return any;
 }
 
-/* Where another part of a surface that is offset is nearer at the nearest pose. */
+/* For offset surfaces: replaces the nearest pose by the nearest one at which no other part of the
+ * surface is nearer; false if there is none or the set needs none. */
 static bool nearest_elsewhere(gw_solver *solver, const gw_submanifold *set, gw_pose *nearest,
                               double *distance)
 {
@@ -159,7 +160,8 @@ static void add_branch(gw_solver *solver, const gw_solver_state *state, const ch
     }
 }
 
-/* What was found is not lost where the search took all the work. */
+/* Adds a branch with an overdraft of work, so that it is kept if the search used all of the
+ * work. */
 static void add_with_overdraft(gw_solver *solver, const gw_solver_state *state, const char *name,
                                const gw_submanifold *set, const gw_pose *known, bool verified)
 {
@@ -175,7 +177,7 @@ void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *
     add_with_overdraft(solver, state, name, set, known, false);
 }
 
-/* Tells of closed forms whose rotation or translation no single constraint gives. */
+/* Records closed forms whose rotation or translation no single constraint gives in the trace. */
 static void trace_closed_form(const gw_solver_state *state, const gw_submanifold *set,
                               gw_solution *s)
 {
@@ -214,7 +216,7 @@ static void solve_leaf(gw_solver *solver, const gw_solver_state *state)
     for (int i = 0; i < state->angle_count; i++)
         s->left |= state->angles[i].from;
     s->method = GW_NUMERIC;
-    /* where another part of a free-form shape is nearer a closed form is given up, and rows hold */
+    /* with free-form shapes a closed form may fail because another part of the shape is nearer */
     solver->leaf_not_verified = closed && !gw_has_free_form(solver->problem);
     gw_complete_numerically(solver, state, false);
     solver->leaf_not_verified = false;
@@ -294,8 +296,8 @@ static void count_roots(gw_solver *solver, gw_solution *s)
     s->real_roots = s->complex_roots > 0 ? s->branch_count : 0;
 }
 
-/* No branch, and an inequality fails on each. Where it fails by little there is a pose all the same
- * if the numeric completion finds one, and nothing is proven if it comes within the tolerance. */
+/* No branch, and an inequality fails on each. If it fails by little, the numeric completion may
+ * still find a pose, and nothing is proven if its residual is within the tolerance. */
 static void confirm_conflict(gw_solver *solver)
 {
     gw_conflict_certainty certainty = gw_minimal_conflict(solver);
@@ -360,7 +362,7 @@ static const char *why_unhandled(const gw_solver *solver, const gw_solution *s)
            "that does not prove that there is none.";
 }
 
-/* The status, and what goes with it. */
+/* Sets the status and the members that depend on it. */
 static void conclude_solution(gw_solver *solver, gw_solution *s)
 {
     solver->work += GW_OVERDRAFT;
@@ -370,7 +372,7 @@ static void conclude_solution(gw_solver *solver, gw_solution *s)
     for (int i = 0; i < s->branch_count; i++)
         s->dof = s->branches[i].set.dof > s->dof ? s->branches[i].set.dof : s->dof;
     if (s->branch_count == 0)
-        s->complex_roots = 0; /* those of one branch that was tried, at most */
+        s->complex_roots = 0; /* at most those of one branch that was tried */
     if (s->branch_count > 0) {
         s->status = GW_SOLVED;
         s->left = 0;
@@ -388,7 +390,8 @@ static void conclude_solution(gw_solver *solver, gw_solution *s)
     }
 }
 
-/* Programs state a sense with every constraint: where it has no meaning, the trace says so. */
+/* Records stated senses that have no meaning in the trace: programs state a sense with every
+ * constraint. */
 static void trace_unused_senses(const gw_problem *p, gw_solution *s)
 {
     unsigned long from = 0;

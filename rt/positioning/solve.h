@@ -5,7 +5,7 @@
  * PMF of Rodriguez, Basanez and Celaya (relational-positioning): decomposition of the input into
  * fundamental constraints, combination by rules, synthesis of the rotational and translational
  * factor; what the rules leave goes to a numeric completion. Every branch is verified against the
- * input before it leaves. See README.md in this folder for the rules.
+ * input before it is returned. See README.md in this folder for the rules.
  *
  * No allocation, no global state: any thread; RT safe with the caller's memory.
  */
@@ -68,8 +68,8 @@ typedef struct gw_implied {
 /* Why there is no pose: the inequality that fails, with its numbers. */
 typedef struct gw_conflict {
     unsigned long constraints;   /* bits */
-    unsigned long first, second; /* bits: of those that ask for p or alpha, and for q or beta */
-    double excess;               /* by which it fails: rad, or over the problem's size */
+    unsigned long first, second; /* bits of the constraints that state p or alpha, and q or beta */
+    double excess;               /* excess of the inequality: rad, or over the problem's size */
     const char *condition;       /* static text of the inequality, in the names below */
     int value_count;
     struct {
@@ -141,7 +141,7 @@ double gw_constraint_branch_residual(const gw_constraint *constraint,
 typedef struct gw_branch_point {
     gw_pose pose;
     double parameters[6];
-    bool parameterised; /* false: too long to be followed so far, or the zero singular */
+    bool parameterised; /* false: too far to be followed, or the seed is singular */
 } gw_branch_point;
 
 /* A uniformly spread pose of a branch from 64-bit state (splitmix64, advanced by the call);

@@ -21,7 +21,7 @@ typedef struct tracking {
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-/* How far a pose is from an alternative (m). */
+/* Distance of a pose from an alternative (m). */
 static double distance_to_alternative(const gw_solver *solver, const gw_alternative *e,
                                       const gw_pose *x)
 {
@@ -166,7 +166,7 @@ static bool descend_to_rows(const gw_solver_state *state, double size, gw_pose *
     return at->worst <= 1e-11 * size;
 }
 
-/* 6 - rank, and as many directions of the null space. */
+/* 6 - rank, and a basis of the null space. */
 static int nullity_of(const gw_normal_equations *at, double (*basis)[6])
 {
     double n[6][6];
@@ -265,8 +265,7 @@ static bool general_set(const gw_solver *solver, const gw_solver_state *state, c
     return choose_rows(state, solver->size, x, former, set);
 }
 
-/* The branch without closed form, continue_numerically from its former pose; false where it ended.
- */
+/* Continues a branch without closed form from its former pose; false if it ended. */
 static bool continue_numerically(const gw_solver *solver, const gw_solver_state *state, tracking *f)
 {
     const gw_submanifold *former = &f->before->set;
@@ -292,7 +291,7 @@ static bool continue_numerically(const gw_solver *solver, const gw_solver_state 
 
 /* ---- the branch ------------------------------------------------------------------------------ */
 
-/* The branch in closed form; false where it has none or is another one. */
+/* Continues the branch in closed form; false if it has none, or if that is another branch. */
 static bool continue_closed_form(const gw_solver *solver, const gw_solver_state *state, tracking *f)
 {
     const gw_problem *p = solver->problem;

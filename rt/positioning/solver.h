@@ -89,7 +89,7 @@ typedef struct gw_tracked_branch {
     double reach; /* a pose farther than this from the former ones is not this branch's (m) */
 } gw_tracked_branch;
 
-/* One exploration: of all constraints, or of some of them, each leaf given to `leaf`. */
+/* One exploration of all constraints, or of some of them, which passes each leaf to `leaf`. */
 struct gw_solver {
     const gw_problem *problem;
     unsigned long use;                /* bits of the constraints taken */
@@ -122,7 +122,7 @@ void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sen
 /* All constraints as stated, not decomposed. An open sense needs no choice: the rows of parallels
  * are satisfied for either. */
 void gw_decompose_all(const gw_solver *solver, gw_solver_state *state);
-/* The rows of input constraint i alone; returns how many. */
+/* The rows of input constraint i alone; returns their number. */
 #define GW_CONSTRAINT_ROWS 5
 int gw_constraint_rows(const gw_solver *solver, int i, gw_row *rows);
 /* Independent rows of a constraint at a generic pose: the number of freedoms that it removes alone.
@@ -139,7 +139,8 @@ gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, u
 void gw_solver_init(gw_solver *solver, const gw_problem *problem,
                     void (*leaf)(gw_solver *solver, const gw_solver_state *state), void *context);
 void gw_solver_explore(gw_solver *solver);
-/* How far an element is from its frame's origin (m); a free-form shape with its whole extent. */
+/* Distance of an element from its frame's origin (m); of a free-form shape, that of its farthest
+ * part. */
 double gw_element_reach(const gw_element *element);
 /* True if two constraints as stated contradict each other, with the conflict recorded: rewriting
  * may lose it, because it replaces a circle by an unbounded line and plane. */
@@ -281,7 +282,7 @@ void gw_synthesise_pose(const gw_solver *solver, const gw_solver_state *state, c
                         gw_submanifold *set);
 #define GW_DISTANCE_ROWS 5 /* at most, of a distance */
 
-/* Rows of a known rotation (3), of a distance, of an angle (at most 2); how many. */
+/* Rows of a known rotation (3), of a distance, of an angle (at most 2); return their number. */
 int gw_rotation_rows(gw_quat rotation, gw_row *rows);
 int gw_distance_rows(const gw_distance_constraint *distance, gw_row *rows);
 int gw_angle_rows(const gw_angle_constraint *angle, gw_row *rows);
@@ -308,7 +309,7 @@ long gw_work_limit(const gw_problem *problem);
 double gw_solver_residual(gw_solver *solver, const gw_pose *x);
 /* The subset of `asked` that a pose satisfies. */
 unsigned long gw_satisfied_constraints(gw_solver *solver, const gw_pose *x, unsigned long asked);
-/* Poses of a closed form at generic parameters; returns how many. */
+/* Poses of a closed form at generic parameters; returns their number. */
 int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2]);
 /* True when the set satisfies every constraint that the solver uses, at generic parameters. `work`:
  * as above. */
@@ -326,9 +327,7 @@ void gw_add_branch(gw_solver *solver, const gw_solver_state *state, const char *
  * parallels may also end up opposite. */
 void gw_complete_numerically(gw_solver *solver, const gw_solver_state *state, bool any_sense);
 
-#define GW_ROOTS_UNCOUNTED                                                                         \
-    (-1) /* complex_roots, until the roots of all constraints are counted                          \
-          */
+#define GW_ROOTS_UNCOUNTED (-1) /* complex_roots until the roots of all constraints are counted */
 /* The complex roots of a state, where an eigenproblem gives them; else 0. */
 int gw_count_roots(gw_solver *solver, const gw_solver_state *state);
 
@@ -368,15 +367,15 @@ void gw_perturb_alternatives(gw_solver *solver);
 
 /* ---- solve_branch.c: choices of an exploration that tracks a branch -------------------------- */
 
-/* Which alternative of the result the branch takes. */
+/* Index of the result's alternative that the tracked branch takes. */
 int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state);
 /* Keeps the result's rotation that continues the tracked branch; none if all are too far. Labels do
  * not identify it, because they depend on the position, which changes as the world rotates. */
 void gw_keep_tracked_rotation(gw_solver *solver, const gw_solver_state *state);
-/* The sense that it has chosen of constraint i. */
+/* The sense of constraint i on the tracked branch. */
 gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state, int i);
 
-/* The loop of rotations that it is on, 1 or -1. */
+/* The loop of rotations that the tracked branch is on, 1 or -1. */
 int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations);
 
 /* ---- origin_shift.c ----------------------------------------------------------------------------
@@ -385,7 +384,8 @@ int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations);
 /* The mean of the fixed elements, if it is far from the world's origin relative to the elements'
  * distances from it and from the body's origin; else false. */
 bool gw_origin_shift(const gw_problem *problem, gw_vec3 *shift);
-/* The problem in a world whose origin is there; `constraints` holds as many as the problem has. */
+/* The problem in a world whose origin is at `shift`; `constraints` has room for all of the
+ * problem's. */
 void gw_shift_problem(const gw_problem *problem, gw_vec3 shift, gw_constraint *constraints,
                       gw_problem *shifted);
 /* A branch in a world whose origin is at -by. */
@@ -393,7 +393,7 @@ void gw_shift_branch(gw_branch *branch, gw_vec3 by);
 
 /* ---- redundancy.c ---------------------------------------------------------------------------- */
 
-/* Which constraints follow from others, by solving without them: into the solution. */
+/* Adds the constraints that follow from others to the solution, found by solving without them. */
 void gw_find_redundant(const gw_solver *solver);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * From a state that no rule rewrites any more to a submanifold (relational-positioning Tables III
+ * Synthesis of the submanifold of a state that no rule rewrites (relational-positioning Tables III
  * to V, framework Table II): the rotational factor of at most one angle, the translational factor
  * of distances that share one point, and the rows of both. Any thread, RT safe.
  */
@@ -267,8 +267,9 @@ static int plane_rows(const gw_solver_state *state, plane_row *rows)
 
 #define INDEPENDENT 1e-6 /* sine between a normal and those before it */
 
-/* Moves rows with independent normals to the front, of the rest the one that is most so each time;
- * returns how many. The others follow from them and the rotation, or the verification fails. */
+/* Moves rows with independent normals to the front, the most independent of the remaining ones each
+ * time; returns their number. The others follow from them and the rotation, or the verification
+ * fails. */
 static int choose_independent(plane_row *rows, int count)
 {
     gw_vec3 across[GW_MAX_ROWS];
@@ -305,9 +306,9 @@ static void dual_basis(const plane_row *rows, int n, gw_vec3 dual[3])
 }
 
 /*
- * Points on lines and planes that are not one point (Table IV, second, third and sixth row): the
- * planes of the others are moved by R times their arm, n . (X - (f - R arm)) = 0, and meet in a
- * line or a point, whose place is linear in R (relational-positioning (11) to (14)).
+ * Different points on lines and planes (Table IV, second, third and sixth row): the planes of the
+ * others are moved by R times their arm, n . (X - (f - R arm)) = 0, and meet in a line or a point,
+ * whose place is linear in R (relational-positioning (11) to (14)).
  */
 static bool shifting_locus(const gw_solver_state *state, gw_translation_set *t)
 {
@@ -375,7 +376,7 @@ static bool translational_factor(const gw_solver *solver, const gw_solver_state 
     return true;
 }
 
-/* A direction along a normal or a tangent has a closed form where nothing else is asked. */
+/* A direction along a normal or a tangent has a closed form if there are no other constraints. */
 static bool along_shape(const gw_solver_state *state, gw_rotation_set *r)
 {
     const gw_distance_constraint *x = &state->distances[0];
