@@ -12,7 +12,7 @@
 #include "rt/sim/scene_dynamics_private.h"
 
 #define BRAKE_TIME         0.02  /* s, time constant of braking a strained mechanism */
-#define ENERGY_ERROR_SHARE 1e-6  /* of a system's kinetic energy: larger errors are reported */
+#define ENERGY_ERROR_SHARE 1e-6  /* of the energy that a step moves: larger errors are reported */
 #define ENERGY_ERROR_LEAST 1e-18 /* J: smaller errors are rounding */
 
 /* ---- making --------------------------------------------------------------------------------- */
@@ -525,12 +525,14 @@ double gw_body_systems_energy_error(const gw_scene_dynamics *m)
 {
     double worst = 0, kinetic, potential;
     for (int i = 0; i < m->system_count; i++) {
-        double energy_error = m->world_systems[m->first_system + i].step.energy_error;
-        if (!(energy_error > ENERGY_ERROR_LEAST))
+        const gw_step *step = &m->world_systems[m->first_system + i].step;
+        if (!(step->energy_error > ENERGY_ERROR_LEAST))
             continue;
         gw_model_energy(gw_system_model(m->systems[i].system), &kinetic, &potential);
-        if (energy_error > ENERGY_ERROR_SHARE * kinetic)
-            worst = fmax(worst, energy_error);
+        double moved = kinetic + fabs(step->dissipated) + fabs(step->motors) + fabs(step->pushed) +
+                       fabs(step->work) + fabs(step->base_work);
+        if (step->energy_error > ENERGY_ERROR_SHARE * moved)
+            worst = fmax(worst, step->energy_error);
     }
     return worst;
 }

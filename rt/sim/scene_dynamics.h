@@ -152,7 +152,7 @@ typedef struct gw_dynamics_findings {
     int crowded;     /* number of collisions deferred, at most once a second */
     gw_found_at edge_at, degenerate_at;
     double energy_error; /* error of a system's energy balance (J); 0 if below a millionth of its
-                            kinetic energy, or 1e-18 J */
+                            kinetic energy and what it exchanged in the step, or 1e-18 J */
     double strained;     /* strain of a mechanism that has just left its local model's range of
                             validity, else 0 */
 } gw_dynamics_findings;

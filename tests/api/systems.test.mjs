@@ -221,6 +221,31 @@ test('every joint of a loop may have forces, limits or a gear', () => {
   near(still.get(499, 'j4.q0'), still.get(0, 'j4.q0'), 1e-9);
 });
 
+test('a slider that friction stops accounts for all its energy', () => {
+  // mass (kg), speed (m/s), friction (N): each comes to rest within a step
+  const slides = [
+    [0.09074346669357683, -1.2725573219235948, 3.7031088442079683],
+    [2.011329675566127, -1.4376534250650683, 3.604608676950397],
+    [0.5508545383383612, -1.290534121583915, 1.239536103971997],
+    [0.03220484591116534, -1.6346339988006027, 1.051535410218957],
+  ];
+  for (const [mass, speed, friction] of slides) {
+    const b = frame('world', [0.05, 0, 0]);
+    const { summary } = run(
+      {
+        gravity: [0, 0, 0],
+        objects: [sized('car', [0.05, 0.05, 0.05], { pose: { p: [0.1, 0, 0] }, free: true, body: { mass } })],
+        joints: [
+          { id: 'j', type: 'prismatic', a: frame('car', [-0.05, 0, 0]), b, velocity: [speed], friction: [friction] },
+        ],
+      },
+      1,
+    );
+    near(summary.energy.dissipated, (mass * speed ** 2) / 2, 1e-8);
+    assert.deepEqual(summary.events, []);
+  }
+});
+
 test('a joint beside one of its own kind takes nothing away', () => {
   const turn = about([0.6, 0, 0.8], 0.6),
     freedoms = { revolute: 1, prismatic: 1, cylindrical: 2, screw: 1, spherical: 3, universal: 2, planar: 3, fixed: 0 };
