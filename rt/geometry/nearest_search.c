@@ -22,7 +22,7 @@
 #define CIRCLE_SAMPLES 32
 #define HALF           16
 
-/* Of psi_i: those with even i, then those with odd i. */
+/* Cosines and sines of psi_i: first those with even i, then those with odd i. */
 static const double cosines[2][HALF] = {
     {-0.99518472667219682, -0.88192126434835494, -0.63439328416364538, -0.29028467725446216,
      0.09801714032956077, 0.47139673682599781, 0.77301045336273699, 0.95694033573220894,

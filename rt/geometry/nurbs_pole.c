@@ -433,7 +433,7 @@ static bool from_parameters(const gw_nurbs_plane *p, const gw_nurbs_point *at, i
     return true;
 }
 
-/* Of a curve C(x): C_x = C' / x', C_xx = (C'' - C_x x'') / x'^2, and so on. */
+/* For a curve C(x): C_x = C' / x', C_xx = (C'' - C_x x'') / x'^2, and so on. */
 static void along_tangent(const gw_nurbs_plane *t, const gw_nurbs_point *at, gw_nurbs_point *to)
 {
     double x1 = gw_dot(at->d[1][0], t->e1), x2 = gw_dot(at->d[2][0], t->e1);

@@ -86,7 +86,7 @@ static int rotation_parameters(gw_rotation_kind kind, gw_submanifold_parameter *
     return 0;
 }
 
-/* Of a free-form shape: its own parameters, over its domain. */
+/* A parameter of a free-form shape, over its domain. */
 static gw_submanifold_parameter shape_parameter(const gw_nurbs *shape, int k, const char *name)
 {
     const gw_nurbs_direction *d = &shape->direction[k];

@@ -19,7 +19,7 @@
 #define ENOUGH      8    /* poses of a component with two freedoms or more */
 #define FAR_START   1e-4 /* worst row of free-form starts that ended beside the set, by the size */
 #define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
-#define VAIN_TRIES  240  /* where there is none */
+#define VAIN_TRIES  240  /* the same if no pose was found yet */
 #define MOST_TRIES  600  /* starts at the most */
 #define HELD        1e-11 /* worst row of a pose, by the size */
 #define FARTHEST    1e5   /* times the size: beyond that rounding hides any residual */

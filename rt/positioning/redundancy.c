@@ -150,7 +150,7 @@ static unsigned long dependent_on_leaf(gw_solver *solver, const gw_solver_state 
 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
-/* Those of `asked` that generic poses of a leaf's closed form satisfy. */
+/* The constraints of `asked` that generic poses of a leaf's closed form satisfy. */
 static unsigned long on_set(gw_solver *solver, const gw_submanifold *set, unsigned long asked)
 {
     gw_pose x[2];
@@ -176,7 +176,7 @@ static void check_leaf(gw_solver *solver, const gw_solver_state *state)
     solver->stop = p->follow == 0;
 }
 
-/* Those of `asked` that follow from the constraints in `use`. */
+/* The constraints of `asked` that follow from those in `use`. */
 static unsigned long implied_constraints(passes *all, unsigned long use, unsigned long asked)
 {
     for (int i = 0; i < all->count; i++)

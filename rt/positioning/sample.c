@@ -314,7 +314,7 @@ bool gw_branch_pose(const gw_branch *branch, const double *z, gw_pose *pose)
     return pose_at(&set, z, pose);
 }
 
-/* Of a pose on a set that has factors, or one freedom. */
+/* The parameters of a pose on a set that has factors, or one freedom. */
 static gw_branch_point point_at(const gw_submanifold *set, const gw_pose *pose)
 {
     gw_branch_point x = {.pose = *pose, .parameterised = true};

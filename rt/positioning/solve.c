@@ -268,8 +268,8 @@ static void sort_branches(gw_solution *s)
     }
 }
 
-/* Where rules ended without an answer and without a proof: a numeric completion of all
- * constraints, whose branches have an "n" in their id. */
+/* A numeric completion of all constraints, for an exploration that ended without an answer and
+ * without a proof; its branches have an "n" in their id. */
 static void complete_all(gw_solver *solver)
 {
     gw_solver_state state;

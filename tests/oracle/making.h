@@ -23,7 +23,7 @@ typedef struct statement {
  * curve or surface; returns their number. */
 int making_statements(bool free_form, statement list[MOST_STATEMENTS]);
 
-/* Where numbers come from. */
+/* The source of random numbers. */
 typedef enum numbers {
     GENERAL, /* anywhere in the unit cube, any direction */
     LATTICE, /* -1, 0, 1 and their directions: degenerate positions are frequent */
@@ -33,7 +33,7 @@ typedef enum numbers {
 /* A pose of such numbers; rotations of the lattice are the 24 of the cube. */
 gw_pose making_pose(numbers from, unsigned long long *random);
 
-/* A constraint that holds at `x`; now and then it shares an element with one of `earlier`. */
+/* A constraint that holds at `x`; sometimes it shares an element with one of `earlier`. */
 gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
                           const gw_constraint *earlier, int count, unsigned long long *random);
 

@@ -89,7 +89,7 @@ double oracle_size(const gw_problem *p)
 
 /* ---- errors of constraints ------------------------------------------------------------------- */
 
-/* How the directions of a constraint are related. */
+/* Relation of the directions of a constraint. */
 typedef enum relation { UNRELATED, ALONG_EACH_OTHER, ACROSS, AT_ANGLE } relation;
 
 /* The relation; the sense and the angle between the directions where these are asked for. */

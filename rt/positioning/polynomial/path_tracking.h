@@ -12,7 +12,7 @@
 #define GW_PATH_UNKNOWNS 8   /* at most: Study's coordinates (e, g) */
 #define GW_MAX_PATHS     320 /* of one homotopy, to bound its time */
 
-/* How a path ends. */
+/* The kinds of a path's end. */
 typedef enum gw_path_end {
     GW_END_REGULAR,  /* a simple root */
     GW_END_SINGULAR, /* near a multiple root */

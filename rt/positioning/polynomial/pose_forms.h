@@ -18,7 +18,7 @@
 #include "rt/positioning/polynomial/complex_lanes.h"
 #include "rt/positioning/polynomial/polynomial.h"
 
-/* Where the parts of y begin. */
+/* Index of the first entry of each part of y. */
 enum { GW_Y_R = 0, GW_Y_T = 9, GW_Y_S = 12, GW_Y_TT = 15, GW_Y_ONE = 16, GW_Y = 17 };
 
 #define GW_MAX_CYLINDER_FORMS 8 /* cylinders stored; further ones are only verified */
