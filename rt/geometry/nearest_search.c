@@ -453,8 +453,8 @@ static void descent_step(double h[2][2], double raise, const double g[2], double
     step[1] = -(a * g[1] - k * g[0]) / det;
 }
 
-/* Newton's method from u; gives up where it comes near `known` (may be NULL), a minimum of `least`,
- * and not below it. */
+/* Newton's method from u; ends early near `known` (may be NULL), a minimum with the value `least`,
+ * unless f is below it. */
 static gw_vec3 sphere_descend(const gw_sphere_distance *b, gw_vec3 u, const gw_vec3 *known,
                               double least, double *value)
 {

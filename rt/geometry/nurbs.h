@@ -54,8 +54,7 @@ struct gw_nurbs {
     double *weights;        /* the weights as given, or NULL */
     gw_aabb bounds;         /* of the control points */
     double size;            /* diagonal of the bounds (m) */
-    gw_nurbs
-        *edge[4]; /* of a surface: curves at both ends of u, then of v; NULL where it is a point */
+    gw_nurbs *edge[4];      /* of a surface: curves at the ends of u, then of v; NULL for a point */
     struct gw_nurbs_pole *pole[4]; /* of a surface: the pole at such a point, or NULL */
     struct gw_nurbs_tree *tree;    /* for closest points (nurbs_nearest.h) */
     atomic_int references;
@@ -103,8 +102,8 @@ typedef struct gw_nurbs_span {
 /*
  * The point and its derivatives to `order` (0 to GW_NURBS_ORDER). Parameters of closed directions
  * wrap around, others beyond the knots' ends continue the last span's polynomials (beyond a trim,
- * the whole shape goes on). `span` may be NULL. At
- * a knot the derivatives are those of the span above it.
+ * those of the untrimmed shape). `span` may be NULL. At a knot the derivatives are those of the
+ * span above it.
  */
 void gw_nurbs_evaluate(const gw_nurbs *nurbs, const double parameter[2], int order,
                        gw_nurbs_span *span, gw_nurbs_point *point);

@@ -164,9 +164,9 @@ typedef struct gw_row {
     gw_quat q;
     const gw_nurbs *nurbs; /* of free-form shapes */
     double start[2];       /* parameters near those wanted */
-    bool past_edges;       /* the surface goes on past its edges, by its last spans' polynomials */
-    bool still;            /* of a curve: `start` is kept in place of the closest point */
-    long *work;            /* see gw_submanifold_count_work() */
+    bool past_edges; /* the surface is extended past its edges by its last spans' polynomials */
+    bool still;      /* of a curve: `start` is kept in place of the closest point */
+    long *work;      /* see gw_submanifold_count_work() */
 } gw_row;
 
 typedef struct gw_submanifold {

@@ -6,7 +6,7 @@
 
 /* The two lines L (of x) and K (of y): feet of their common normal, its direction w from L to K,
  * and their distance. Of lines that are not parallel also n, along l x k, and the height h of K
- * along it: unlike w, these do not change sign where the lines cross. */
+ * along it: unlike w, these are continuous where the lines cross. */
 typedef struct lines {
     gw_vec3 l, k, foot_l, foot_k, w, n;
     double d_a, d_b, h, sine; /* of the angle between them */

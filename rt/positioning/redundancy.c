@@ -58,7 +58,7 @@ static int rank_of(int rows, double (*a)[6])
     return q.rank;
 }
 
-/* Gradients of rows at a pose; rotations are times `size` in those of distances. */
+/* Gradients of rows at a pose, those of distances with respect to rotations times `size`. */
 static void scaled_gradients(const gw_row *rows, int count, const gw_pose *x, double size,
                              double (*a)[6])
 {

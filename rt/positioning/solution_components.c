@@ -40,8 +40,8 @@ int gw_nullity_at(const gw_completion *c, const gw_pose *x)
 }
 
 /* The nullity of a neighbour of x, `reach` (m) along a random direction of x's null space; 0 where
- * there is none. A neighbour satisfies the rows to round-off, or a root of higher order would do.
- */
+ * there is none. A neighbour must satisfy the rows to round-off, else a root of higher order would
+ * pass. */
 static int neighbour_nullity(gw_completion *c, const gw_pose *x, const double (*basis)[6],
                              int nullity, double reach)
 {

@@ -122,8 +122,8 @@ void gw_solve(const gw_problem *problem, gw_solution *solution);
  * id, nearest to problem->pose; without a closed form, by continuation from that pose (one descent,
  * no search). The id is kept, also where gw_solve() would label the poses differently. Bounded
  * (some microseconds; tens where the nearest pose of an angle set is searched for, 0.3 ms at
- * singular poses): RT safe, some 100 kB of stack. False if the branch does not exist any more
- * (`after` is then unchanged); `after` may be `before`.
+ * singular poses): RT safe, some 100 kB of stack. False if the branch has ceased to exist (`after`
+ * is then unchanged); `after` may be `before`.
  */
 bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after);
 

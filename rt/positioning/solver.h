@@ -378,8 +378,7 @@ gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state,
 /* The loop of rotations that the tracked branch is on, 1 or -1. */
 int gw_tracked_loop(const gw_solver *solver, const gw_rotation_set *rotations);
 
-/* ---- origin_shift.c ----------------------------------------------------------------------------
- */
+/* ---- origin_shift.c -------------------------------------------------------------------------- */
 
 /* The mean of the fixed elements, if it is far from the world's origin relative to the elements'
  * distances from it and from the body's origin; else false. */

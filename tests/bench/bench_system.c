@@ -105,8 +105,7 @@ static bool measure_system(bench_row *r, int which)
     return s != NULL;
 }
 
-/* ---- ticks with stiff springs and a limit -----------------------------------------------------
- */
+/* ---- ticks with stiff springs and a limit ---------------------------------------------------- */
 
 enum { SLIDERS = 4 };
 

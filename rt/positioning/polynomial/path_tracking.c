@@ -156,7 +156,8 @@ static void solve_again(int n, bool tangents, const affine_patch *patch,
     }
 }
 
-/* Squared lengths of steps: |d_e|^2 + |d_g|^2 / (1 + |g|^2) for x = (e, g); |e| is near one. */
+/* Squared lengths of steps: |d_e|^2 + |d_g|^2 / (1 + |g|^2) for x = (e, g), with the largest entry
+ * of e near one. */
 GW_LANE_INLINE void measure(int n, const gw_complex_lanes *x, const gw_complex_lanes *d,
                             gw_lanes *length2)
 {
