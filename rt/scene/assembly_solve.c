@@ -460,6 +460,11 @@ static void normal_equations(gw_assembly *w)
     }
 }
 
+static double largest_square(gw_vec3 v)
+{
+    return fmax(v.x * v.x, fmax(v.y * v.y, v.z * v.z));
+}
+
 /* J^T h, the sum of squares and the largest row, without J where the term allows. */
 static double evaluate_gradient(gw_assembly *w, double *worst)
 {
@@ -485,13 +490,12 @@ static double evaluate_gradient(gw_assembly *w, double *worst)
             force[0] = gw_scale(per_size, d), force[1] = gw_neg(force[0]);
             torque[0] = gw_scale(per_size, gw_cross(arm_a, force[0]));
             torque[1] = gw_scale(per_size, gw_cross(arm_b, force[1]));
-            double square = gw_norm2(force[0]);
-            sum += square, largest = fmax(largest, square);
+            sum += gw_norm2(force[0]), largest = fmax(largest, largest_square(force[0]));
         } else if (t->kind == GW_TERM_AXIS) {
             gw_vec3 u = gw_rotate(a->q, t->m), f = gw_rotate(b->q, t->f);
             torque[1] = gw_cross(u, f), torque[0] = gw_neg(torque[1]);
-            double square = gw_norm2(gw_sub(u, f));
-            sum += square, largest = fmax(largest, square);
+            gw_vec3 h = gw_sub(u, f);
+            sum += gw_norm2(h), largest = fmax(largest, largest_square(h));
         } else {
             gw_pair_row rows[3];
             int count = rows_of(w, t, rows);

@@ -90,6 +90,15 @@ for (const method of ['auto', 'lm', 'newton', 'gradient'])
     assert.ok(JSON.parse(run.stdout).constraint_residual_max < 1e-9);
   });
 
+for (const method of ['lm', 'newton', 'gradient'])
+  test(`the last residual of the table is the one that is told, by ${method}`, () => {
+    const csv = join(folder, `last-${method}.csv`);
+    const ran = assemble('cover-and-base', '--csv', csv, '--method', method);
+    const told = JSON.parse(ran.stdout).residual,
+      last = Number(readFileSync(csv, 'utf8').trim().split('\n').at(-1).split(',')[2]);
+    assert.ok(Math.abs(last - told) <= 1e-6 * told + 1e-15, `${last} in the table, ${told} told`);
+  });
+
 test('the same seed makes the same scene', () => {
   const [a, b] = ['a.json', 'b.json'].map((name) => {
     assemble(file('far.json', fourBar), '--out', join(folder, name), '--seed', '3');
