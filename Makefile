@@ -103,6 +103,9 @@ $(BUILD)/obj/rt/geometry/batched_newton.o: OPT += -O3
 # an evaluation.
 $(BUILD)/obj/rt/geometry/nurbs.o: OPT += -O3
 
+# the server's threads have small stacks
+$(BUILD)/obj/server/%.o: WARN += -Wframe-larger-than=32768
+
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC    $<"

@@ -88,13 +88,9 @@ static gw_text *write_simulation(const app_document *document, const gw_snapshot
     return wire_text(describe_simulation(document, snapshot));
 }
 
-/* A snapshot takes a quarter of a thread's stack. These functions are not inlined, so that only one
- * snapshot is on the stack at a time. */
-#define ONE_SNAPSHOT __attribute__((noinline))
-
 /* The stored text of the simulation's state, written again where it is out of date. NULL while the
  * loop does not run the newest document's scenario. */
-ONE_SNAPSHOT static gw_text *settled_text(gw_app *app)
+static gw_text *settled_text(gw_app *app)
 {
     app_loop_state loop = app_loop_now(app);
     app_document *document = app_document_get(app);
@@ -103,10 +99,9 @@ ONE_SNAPSHOT static gw_text *settled_text(gw_app *app)
                           loop.step_tag, loop.state,        app_halt_seen(app), clock_s()};
     bool settled = loop.scenario == document->scenario;
     if (settled && !same_state(kept, &now)) {
-        gw_snapshot snapshot;
-        app_snapshot(app, &snapshot);
+        app_snapshot(app, &app->newest_state);
         text_unref(kept->text);
-        now.text = write_simulation(document, &snapshot);
+        now.text = write_simulation(document, &app->newest_state);
         *kept = now;
     }
     app_document_put(document);
@@ -114,12 +109,15 @@ ONE_SNAPSHOT static gw_text *settled_text(gw_app *app)
 }
 
 /* The same text, after waiting until the loop runs the newest document's scenario. */
-ONE_SNAPSHOT static gw_text *awaited_text(gw_app *app)
+static gw_text *awaited_text(gw_app *app)
 {
-    gw_snapshot snapshot;
-    app_document *document = app_read_state(app, &snapshot);
-    gw_text *text = write_simulation(document, &snapshot);
+    gw_snapshot *now = malloc(sizeof *now);
+    if (!now)
+        return NULL;
+    app_document *document = app_read_state(app, now);
+    gw_text *text = write_simulation(document, now);
     app_document_put(document);
+    free(now);
     return text;
 }
 

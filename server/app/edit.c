@@ -448,17 +448,17 @@ static gw_layout *refuse_out_of_range(const app_edit *edit, gw_layout *layout, g
 
 static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
 {
-    gw_snapshot snapshot;
-    view_objects(edit, &snapshot);
-    *from_current = snapshot.state != GW_STOPPED && !edit->restart &&
-                    edit->scene->rate == edit->base->scene->rate;
+    gw_snapshot *now = &edit->app->poses_now;
+    view_objects(edit, now);
+    *from_current =
+        now->state != GW_STOPPED && !edit->restart && edit->scene->rate == edit->base->scene->rate;
     if (!*from_current)
         return refuse_out_of_range(
             edit,
             gw_layout_update(edit->scene, NULL, &(gw_layout_known){.layout = edit->base->layout},
                              error),
             error);
-    return refuse_out_of_range(edit, app_lay_out_now(edit, &snapshot, error), error);
+    return refuse_out_of_range(edit, app_lay_out_now(edit, now, error), error);
 }
 
 static bool refuse_edit(app_edit *edit, gw_error *error)

@@ -59,6 +59,7 @@ typedef struct app_task {
     bool forget;               /* another scene was loaded: the task is no longer reported */
     gw_task task;              /* a copy; of the thread while busy */
     gw_task_run run;           /* used by the thread while busy */
+    gw_snapshot now;           /* scratch of the thread: the loop's newest state */
     gw_task_progress progress; /* the newest */
     uint64_t runs;             /* so far: makes the tags of each run's commands unique */
 } app_task;
@@ -78,14 +79,16 @@ struct gw_app {
     gw_loop_placement placement;
     app_task task;
 
-    app_document *document; /* view */
-    pthread_mutex_t state;  /* before view and loop: of */
-    app_state_text newest;  /* the newest state as text, */
+    app_document *document;   /* view */
+    pthread_mutex_t state;    /* before view and loop: of */
+    app_state_text newest;    /* the newest state as text, */
+    gw_snapshot newest_state; /* and scratch */
     struct gw_database *database;
     struct gw_history *history; /* edit */
     atomic_llong saved;         /* the history's state that was saved or opened last */
     char group[96];             /* edit: of the newest edit, and when it was made (s) */
     double group_s;
+    gw_snapshot poses_now;         /* edit: scratch, the loop's state when the scene is laid out */
     app_document *group_base;      /* edit: before the first edit of the group; NULL: no group */
     double sensor_s;               /* edit: when geometry was moved last */
     app_slots slots;               /* edit, for the running document */

@@ -96,12 +96,11 @@ static void report_end(gw_app *app)
 static bool advance_task(gw_app *app, bool stop)
 {
     app_document *document;
-    gw_snapshot snapshot;
     bool there;
     gw_task_run *run = &app->task.run;
     int step = run->progress.step;
-    bool match = app_try_read_state(app, &document, &snapshot);
-    gw_task_view view = {&snapshot, set_of(&app->task, document, match, &there)};
+    bool match = app_try_read_state(app, &document, &app->task.now);
+    gw_task_view view = {&app->task.now, set_of(&app->task, document, match, &there)};
     gw_task_action action =
         stop || !there
             ? gw_task_stop(run, GW_STEP_STOPPED,

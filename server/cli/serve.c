@@ -23,7 +23,7 @@
 #define ARENAS      1    /* of malloc: every further one would keep the memory of large answers */
 #define TRIM_BYTES  (2 << 20)   /* free memory that malloc keeps at the end of the heap */
 #define BLOCK_BYTES (512 << 10) /* blocks of this size are returned to the system when freed */
-#define STACK_BYTES (4 << 20)   /* of a thread: two snapshots below a solve, and a reserve */
+#define STACK_BYTES (2 << 20)   /* of a thread: a solve (0.5 MB) and a reserve */
 #define FILES_LEAST 64          /* for the server itself and a few clients */
 
 /* From storing one fault to the next: writing the ticks of one takes some 20 ms. */

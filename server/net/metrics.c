@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct metric {
     const char *name, *type, *help;
@@ -51,33 +52,35 @@ static void put_histogram(const char *name, const char *help, const gw_octaves *
 gw_text *metrics_text(gw_app *app, int connections, int streams)
 {
     assert(app && connections >= 0 && streams >= 0);
-    gw_snapshot now;
+    gw_snapshot *now = malloc(sizeof *now);
+    if (!now)
+        return NULL;
     gw_loop_figures loop;
     app_loop_figures(app, &loop);
     app_effort effort = app_edit_effort(app);
-    app_document *document = app_read_state(app, &now);
+    app_document *document = app_read_state(app, now);
     const metric metrics[] = {
-        {"guideway_tick", "gauge", "Ticks since the simulation was stopped", (double)now.tick},
-        {"guideway_running", "gauge", "1 while the simulation runs", now.state == GW_RUNNING},
-        {"guideway_halted", "gauge", "1 while halted", now.halted},
+        {"guideway_tick", "gauge", "Ticks since the simulation was stopped", (double)now->tick},
+        {"guideway_running", "gauge", "1 while the simulation runs", now->state == GW_RUNNING},
+        {"guideway_halted", "gauge", "1 while halted", now->halted},
         {"guideway_revision", "counter", "Revision of the scene", (double)document->revision},
         {"guideway_rate_hertz", "gauge", "Rate of the loop", document->scene->rate},
-        {"guideway_real_time", "gauge", "1 where real-time scheduling was granted", now.real_time},
-        {"guideway_overruns_total", "counter", "Ticks late or too long", (double)now.overruns},
+        {"guideway_real_time", "gauge", "1 where real-time scheduling was granted", now->real_time},
+        {"guideway_overruns_total", "counter", "Ticks late or too long", (double)now->overruns},
         {"guideway_missed_ticks_total", "counter", "Ticks that were due and not made",
-         (double)now.missed},
+         (double)now->missed},
         {"guideway_limited_ticks_total", "counter", "Ticks in which a clamp acted",
-         (double)now.limited_ticks},
-        {"guideway_tick_seconds_p50", "gauge", "Cost of a tick, median", 1e-6 * now.tick_us_p50},
-        {"guideway_tick_seconds_p99", "gauge", "Cost of a tick", 1e-6 * now.tick_us_p99},
-        {"guideway_tick_seconds_max", "gauge", "Cost of a tick", 1e-6 * now.tick_us_max},
-        {"guideway_late_seconds_p50", "gauge", "Lateness of waking", 1e-6 * now.late_us_p50},
-        {"guideway_late_seconds_p99", "gauge", "Lateness of waking", 1e-6 * now.late_us_p99},
-        {"guideway_late_seconds_max", "gauge", "Lateness of waking", 1e-6 * now.late_us_max},
+         (double)now->limited_ticks},
+        {"guideway_tick_seconds_p50", "gauge", "Cost of a tick, median", 1e-6 * now->tick_us_p50},
+        {"guideway_tick_seconds_p99", "gauge", "Cost of a tick", 1e-6 * now->tick_us_p99},
+        {"guideway_tick_seconds_max", "gauge", "Cost of a tick", 1e-6 * now->tick_us_max},
+        {"guideway_late_seconds_p50", "gauge", "Lateness of waking", 1e-6 * now->late_us_p50},
+        {"guideway_late_seconds_p99", "gauge", "Lateness of waking", 1e-6 * now->late_us_p99},
+        {"guideway_late_seconds_max", "gauge", "Lateness of waking", 1e-6 * now->late_us_max},
         {"guideway_contacts_put_off_total", "counter", "Collisions left to the next tick",
-         (double)now.contact.deferred},
+         (double)now->contact.deferred},
         {"guideway_looks_left_out_total", "counter", "Looks at bodies that a tick had no room for",
-         (double)now.contact.redetections_skipped},
+         (double)now->contact.redetections_skipped},
         {"guideway_detectors_built_total", "counter",
          "Collision detectors built: by edits that change solids", (double)effort.detectors},
         {"guideway_objects_solved_total", "counter",
@@ -103,6 +106,7 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         {"guideway_streams", "gauge", "Streams open", streams},
     };
     app_document_put(document);
+    free(now);
     text_builder body = {0};
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {
         const metric *m = &metrics[i];

@@ -232,9 +232,8 @@ static bool write_accept(stream_client *client)
 static bool send_hello(gw_stream *stream, stream_client *client)
 {
     app_document *document;
-    gw_snapshot snapshot;
-    app_try_read_state(stream->app, &document, &snapshot);
-    gw_text *hello = scene_text("hello", client, document, &snapshot);
+    app_try_read_state(stream->app, &document, &stream->now);
+    gw_text *hello = scene_text("hello", client, document, &stream->now);
     client->greeted = true;
     client->version_seen = document->version;
     client->shape_seen = document->shape;
@@ -252,11 +251,10 @@ static bool send_hello(gw_stream *stream, stream_client *client)
 static bool send_scene(gw_stream *stream, stream_client *client)
 {
     app_document *document;
-    gw_snapshot snapshot;
-    app_try_read_state(stream->app, &document, &snapshot);
+    app_try_read_state(stream->app, &document, &stream->now);
     if (!stream->scene || stream->scene_version != document->version) {
         text_unref(stream->scene);
-        stream->scene = scene_text("scene", NULL, document, &snapshot);
+        stream->scene = scene_text("scene", NULL, document, &stream->now);
         stream->scene_version = document->version;
     }
     client->version_seen = document->version;
@@ -467,14 +465,13 @@ static int on_writable(gw_stream *stream, stream_client *client)
 static void refresh_state(gw_stream *stream, uint64_t now)
 {
     app_document *document;
-    gw_snapshot snapshot;
     uint64_t event = app_log_last(stream->app);
     bool news = event != stream->state_event;
     if (!news && now < stream->state_next_us)
         return;
-    if (app_try_read_state(stream->app, &document, &snapshot)) {
+    if (app_try_read_state(stream->app, &document, &stream->now)) {
         text_unref(stream->state);
-        stream->state = state_text(stream->app, document, &snapshot);
+        stream->state = state_text(stream->app, document, &stream->now);
         stream->state_event = event;
         stream->state_next_us = now + STREAM_STATE_US;
         for (stream_client *each = stream->clients; each; each = each->next)
@@ -498,7 +495,6 @@ static bool frame_wanted(const stream_client *client, stream_period *pace, uint6
 static void refresh_frames(gw_stream *stream, uint64_t now)
 {
     app_document *document;
-    gw_snapshot snapshot;
     bool poses = false, wrenches = false;
     for (stream_client *each = stream->clients; each; each = each->next) {
         poses = frame_wanted(each, &each->poses, now) || poses;
@@ -506,14 +502,14 @@ static void refresh_frames(gw_stream *stream, uint64_t now)
     }
     if (!poses && !wrenches)
         return;
-    if (app_try_read_state(stream->app, &document, &snapshot)) {
+    if (app_try_read_state(stream->app, &document, &stream->now)) {
         if (poses) {
             text_unref(stream->poses);
-            stream->poses = pose_frame(document, &snapshot);
+            stream->poses = pose_frame(document, &stream->now);
             stream->poses_shape = document->shape;
         }
         if (wrenches)
-            stream_refresh_wrenches(stream, document, &snapshot);
+            stream_refresh_wrenches(stream, document, &stream->now);
     }
     app_document_put(document);
 }

@@ -132,6 +132,7 @@ struct gw_stream {
     double *rows;
     uint64_t *ticks;
     gw_snapshot *records; /* scratch */
+    gw_snapshot now;      /* scratch: the loop's newest state */
 };
 
 uint64_t stream_now_us(void);

@@ -36,6 +36,7 @@ typedef struct api_call {
     const char *filters[API_MAX_QUERY]; /* members of entries by which the query filters a list */
     uint64_t ticket;                    /* of the edit whose sync the answer waits for; 0: none */
     api_batch *batch;                   /* the batch to which the request belongs; NULL: none */
+    gw_snapshot *snapshot;              /* of api_snapshot(); freed after the call */
     char group[GW_MAX_ID + 1]; /* ?group=ID: the edits of one drag, one step for undo; "": none */
     int strands;               /* ?strands=N: poses to each side in a solution's strands; 0: none */
     api_reply *reply;
@@ -47,6 +48,10 @@ typedef void api_handler(api_call *call);
  * kept, as in ids (RFC 3986); api_query_form() decodes it as a space, as HTML forms encode one. */
 bool api_query(const api_call *call, const char *name, char *out, size_t size);
 bool api_query_form(const api_call *call, const char *name, char *out, size_t size);
+
+/* Room for a snapshot, which is too large for a thread's stack; belongs to the call. NULL where
+ * memory is short: the reply is set. */
+gw_snapshot *api_snapshot(api_call *call);
 
 /* True where the text consists of digits only and is within range. */
 bool api_whole(const char *text, uint64_t *number);

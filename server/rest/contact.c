@@ -5,9 +5,11 @@
 
 void api_contacts_get(api_call *call)
 {
-    gw_snapshot snapshot;
-    app_document *document = app_read_state(call->app, &snapshot);
-    api_part(call, 200, document, wire_contacts(document->scene, &snapshot));
+    gw_snapshot *snapshot = api_snapshot(call);
+    if (!snapshot)
+        return;
+    app_document *document = app_read_state(call->app, snapshot);
+    api_part(call, 200, document, wire_contacts(document->scene, snapshot));
     app_document_put(document);
 }
 

@@ -4,6 +4,7 @@
  * the scene after each, so that the error names the first invalid one.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/rest/call.h"
@@ -73,6 +74,7 @@ static bool make_edit(const api_call *call, api_batch *batch, const json_t *valu
     if (route)
         route->handler(&one);
     json_decref(one.body);
+    free(one.snapshot);
     return batch->made;
 }
 

@@ -52,13 +52,15 @@ json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *inf
 
 void api_rendered_get(api_call *call)
 {
-    gw_snapshot snapshot;
     gw_device_info info;
-    app_document *document = app_read_state(call->app, &snapshot);
+    gw_snapshot *snapshot = api_snapshot(call);
+    if (!snapshot)
+        return;
+    app_document *document = app_read_state(call->app, snapshot);
     json_t *list = json_array();
     for (int i = 0; i < document->scene->tool_count; i++)
         if (app_device_info(call->app, document->scene->tools[i].device, &info))
-            json_array_append_new(list, api_rendered(document->scene, i, &info, &snapshot));
+            json_array_append_new(list, api_rendered(document->scene, i, &info, snapshot));
     api_json(call, 200, list);
     app_document_put(document);
 }

@@ -236,6 +236,15 @@ void api_location(api_call *call, const char *collection, const char *id)
              id);
 }
 
+gw_snapshot *api_snapshot(api_call *call)
+{
+    if (!call->snapshot)
+        call->snapshot = malloc(sizeof *call->snapshot);
+    if (!call->snapshot)
+        api_json(call, 500, NULL);
+    return call->snapshot;
+}
+
 /* ---- edits --------------------------------------------------------------------------------- */
 
 bool api_lists_tag(const char *header, const char *tag)

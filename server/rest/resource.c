@@ -69,13 +69,11 @@ static json_t *entry_json(const gw_resource *r, const resource_view *view, int i
     return r->show ? r->show(view, index) : r->encode(entry_of(r, view->document->scene, index));
 }
 
-/* Answers entry `index` of the document. `snapshot` belongs to the document; it is unused by rows
- * that are not live. */
-static void answer_entry(api_call *call, int status, const app_document *document,
-                         const gw_snapshot *snapshot, int index)
+/* Answers entry `index` of the document, for live rows with the call's snapshot. */
+static void answer_entry(api_call *call, int status, const app_document *document, int index)
 {
     const gw_resource *r = row_of(call);
-    resource_view view = {call->app, document, r->live ? snapshot : NULL};
+    resource_view view = {call->app, document, call->snapshot};
     api_part(call, status, document, entry_json(r, &view, index));
 }
 
@@ -93,9 +91,14 @@ void resource_missing(api_call *call, const gw_scene *scene)
     api_error(call, &error);
 }
 
-static app_document *newest_document(api_call *call, gw_snapshot *snapshot)
+/* The newest document, for live rows with the loop's state in the call's snapshot. NULL where
+ * memory is short: the reply is set. */
+static app_document *newest_document(api_call *call)
 {
-    return row_of(call)->live ? app_read_state(call->app, snapshot) : app_document_get(call->app);
+    if (!row_of(call)->live)
+        return app_document_get(call->app);
+    gw_snapshot *snapshot = api_snapshot(call);
+    return snapshot ? app_read_state(call->app, snapshot) : NULL;
 }
 
 static json_t *entry_at(const api_entries *entries, int index)
@@ -107,27 +110,31 @@ static json_t *entry_at(const api_entries *entries, int index)
 void resource_list(api_call *call)
 {
     const gw_resource *r = row_of(call);
-    api_entries entries = {.at = entry_at, .app = call->app, .resource = r};
-    if (r->live && !(entries.snapshot = malloc(sizeof *entries.snapshot))) {
-        api_json(call, 500, NULL);
+    app_document *document = newest_document(call);
+    if (!document)
         return;
-    }
-    entries.document = newest_document(call, entries.snapshot);
-    entries.count = count_of(r, entries.document->scene);
+    api_entries entries = {.at = entry_at,
+                           .app = call->app,
+                           .resource = r,
+                           .document = document,
+                           .snapshot = call->snapshot,
+                           .count = count_of(r, document->scene)};
+    call->snapshot = NULL;
     api_list(call, entries);
 }
 
 void resource_get(api_call *call)
 {
     char id[RESOURCE_ID];
-    gw_snapshot snapshot;
     resource_address(call, id);
-    app_document *document = newest_document(call, &snapshot);
+    app_document *document = newest_document(call);
+    if (!document)
+        return;
     int index = find_entry(row_of(call), document->scene, id);
     if (index < 0)
         resource_missing(call, document->scene);
     else
-        answer_entry(call, 200, document, &snapshot, index);
+        answer_entry(call, 200, document, index);
     app_document_put(document);
 }
 
@@ -182,7 +189,6 @@ static void finish_entry(api_call *call, app_edit *edit, int index, int status)
 {
     const gw_resource *r = row_of(call);
     char item[64], object[GW_MAX_ID + 1], id[RESOURCE_ID];
-    gw_snapshot snapshot;
     snprintf(item, sizeof item, "/%s/%d", r->collection, index);
     object_of(r, edit->scene, index, object);
     id_of(r, entry_of(r, edit->scene, index), id);
@@ -192,13 +198,18 @@ static void finish_entry(api_call *call, app_edit *edit, int index, int status)
     atomic_fetch_add(&document->refs, 1);
     app_edit_end(edit);
     if (r->live) {
-        app_document_put(app_read_state(call->app, &snapshot));
-        if (snapshot.scenario != document->scenario)
-            snapshot.joint_count = snapshot.coordinate_count = 0;
+        app_document *newest = newest_document(call);
+        app_document_put(newest);
+        if (!newest) {
+            app_document_put(document);
+            return;
+        }
+        if (call->snapshot->scenario != document->scenario)
+            call->snapshot->joint_count = call->snapshot->coordinate_count = 0;
     }
     if (status == 201)
         api_location(call, r->collection, id);
-    answer_entry(call, status, document, &snapshot, index);
+    answer_entry(call, status, document, index);
     app_document_put(document);
 }
 

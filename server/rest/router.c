@@ -484,6 +484,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         answer_not_modified(&call);
     if (keyed)
         api_replays_end(api->replays, request, reply);
+    free(call.snapshot);
     json_decref(call.body);
 }
 

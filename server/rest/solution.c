@@ -18,9 +18,11 @@ static json_t *solution_at(const api_entries *entries, int index)
 
 void api_solutions_get(api_call *call)
 {
-    gw_snapshot snapshot;
-    app_document *document = app_read_state(call->app, &snapshot);
-    gw_pose *poses = app_poses(document, &snapshot);
+    gw_snapshot *snapshot = api_snapshot(call);
+    if (!snapshot)
+        return;
+    app_document *document = app_read_state(call->app, snapshot);
+    gw_pose *poses = app_poses(document, snapshot);
     api_list(call, (api_entries){.count = poses ? document->layout->count : 0,
                                  .at = solution_at,
                                  .document = document,
@@ -52,10 +54,12 @@ static void answer_solution(api_call *call, const app_document *document,
 
 void api_solution_get(api_call *call)
 {
-    gw_snapshot snapshot;
-    app_document *document = app_read_state(call->app, &snapshot);
+    gw_snapshot *snapshot = api_snapshot(call);
+    if (!snapshot)
+        return;
+    app_document *document = app_read_state(call->app, snapshot);
     const gw_placement *placement = addressed_placement(call, document);
-    gw_pose *poses = placement ? app_poses(document, &snapshot) : NULL;
+    gw_pose *poses = placement ? app_poses(document, snapshot) : NULL;
     if (poses)
         answer_solution(call, document, placement, &poses[placement->object]);
     else if (placement)

@@ -19,11 +19,13 @@ static json_t *tool_json(const gw_scene *scene, int index, const gw_snapshot *sn
 
 void api_tools_get(api_call *call)
 {
-    gw_snapshot snapshot;
-    app_document *document = app_read_state(call->app, &snapshot);
+    gw_snapshot *snapshot = api_snapshot(call);
+    if (!snapshot)
+        return;
+    app_document *document = app_read_state(call->app, snapshot);
     json_t *list = json_array();
     for (int i = 0; i < document->scene->tool_count; i++)
-        json_array_append_new(list, tool_json(document->scene, i, &snapshot));
+        json_array_append_new(list, tool_json(document->scene, i, snapshot));
     api_part(call, 200, document, list);
     app_document_put(document);
 }
@@ -37,10 +39,12 @@ static bool refuse_if_none(api_call *call, const gw_scene *scene)
 
 void api_tool_get(api_call *call)
 {
-    gw_snapshot snapshot;
-    app_document *document = app_read_state(call->app, &snapshot);
+    gw_snapshot *snapshot = api_snapshot(call);
+    if (!snapshot)
+        return;
+    app_document *document = app_read_state(call->app, snapshot);
     if (!refuse_if_none(call, document->scene))
-        api_part(call, 200, document, tool_json(document->scene, 0, &snapshot));
+        api_part(call, 200, document, tool_json(document->scene, 0, snapshot));
     app_document_put(document);
 }
 
@@ -88,8 +92,12 @@ static bool state_before(const api_call *call, const gw_tool *tool, gw_snapshot 
 
 static void finish_tool(api_call *call, app_edit *edit, int status)
 {
-    gw_snapshot before;
-    bool known = state_before(call, &edit->scene->tools[0], &before);
+    gw_snapshot *before = api_snapshot(call);
+    if (!before) {
+        app_edit_end(edit);
+        return;
+    }
+    bool known = state_before(call, &edit->scene->tools[0], before);
     char object[GW_MAX_ID + 1];
     gw_device_info info;
     strcpy(object, gw_tool_held_id(&edit->scene->tools[0]));
@@ -100,7 +108,7 @@ static void finish_tool(api_call *call, app_edit *edit, int status)
     const gw_scene *scene = edit->document->scene;
     json_t *json = wire_tool(&scene->tools[0]);
     if (app_edit_device_info(edit, scene->tools[0].device, &info))
-        wire_add(json, "rendered", api_rendered(scene, 0, &info, known ? &before : NULL));
+        wire_add(json, "rendered", api_rendered(scene, 0, &info, known ? before : NULL));
     api_part(call, status, edit->document, json);
     app_edit_end(edit);
 }
