@@ -24,10 +24,17 @@ typedef struct centre {
     int item;
 } centre;
 
+/* The normals of a subtree's items are within an angle (rad) of its axis. */
+typedef struct normal_cone {
+    gw_vec3 axis;
+    double angle, cosine, sine;
+} normal_cone;
+
 struct gw_aabb_tree {
     int item_count, node_count;
-    double perimeters; /* sum over all nodes when built (m) */
-    centre *centres;   /* while building */
+    double perimeters;  /* sum over all nodes when built (m) */
+    centre *centres;    /* while building */
+    normal_cone *cones; /* by node; NULL: normals are not known */
     node nodes[];
 };
 
@@ -111,15 +118,43 @@ gw_aabb_tree *gw_aabb_tree_create(const gw_aabb *boxes, int count)
     }
     t->item_count = count;
     t->centres = centres;
+    t->cones = NULL;
     build_tree(t, boxes);
     return t;
 }
 
 void gw_aabb_tree_destroy(gw_aabb_tree *t)
 {
-    if (t)
+    if (t) {
         free(t->centres);
+        free(t->cones);
+    }
     free(t);
+}
+
+static normal_cone join_cones(const normal_cone *a, const normal_cone *b)
+{
+    gw_vec3 sum = gw_add(a->axis, b->axis);
+    gw_vec3 axis = gw_norm2(sum) > 0 ? gw_unit(sum) : a->axis;
+    double angle = fmax(gw_angle_between(axis, a->axis) + a->angle,
+                        gw_angle_between(axis, b->axis) + b->angle);
+    angle = fmin(GW_PI, angle);
+    return (normal_cone){axis, angle, cos(angle), sin(angle)};
+}
+
+bool gw_aabb_tree_set_normals(gw_aabb_tree *t, const gw_vec3 *normals, const double *sines)
+{
+    assert(t && normals && sines);
+    t->cones = malloc(((size_t)t->node_count + 1) * sizeof *t->cones);
+    for (int i = t->node_count - 1; t->cones && i >= 0; i--) {
+        int item = t->nodes[i].item;
+        if (item < 0)
+            t->cones[i] = join_cones(&t->cones[i + 1], &t->cones[t->nodes[i + 1].next]);
+        else
+            t->cones[i] = (normal_cone){normals[item], asin(sines[item]),
+                                        sqrt(fmax(0, 1 - sines[item] * sines[item])), sines[item]};
+    }
+    return t->cones != NULL;
 }
 
 /* ---- refitting ------------------------------------------------------------------------------- */
@@ -205,4 +240,162 @@ void gw_aabb_tree_pairs(const gw_aabb_tree *t, void (*overlap)(void *context, in
     for (int i = 0; i < t->node_count; i++)
         if (t->nodes[i].item < 0)
             pairs_between(t, i + 1, t->nodes[i + 1].next, overlap, context);
+}
+
+/* Two trees in frames of their own. */
+typedef struct two_trees {
+    const gw_aabb_tree *a, *b;
+    const gw_aabb_near *near;
+    gw_mat3 sizes; /* magnitudes of the rotation's entries */
+} two_trees;
+
+/* A box of b's frame in that of a. */
+typedef struct turned_box {
+    gw_vec3 middle, half;
+} turned_box;
+
+static bool are_near(const two_trees *t, const gw_aabb *a, const turned_box *b)
+{
+    const double reach = t->near->reach;
+    gw_vec3 half = gw_mat3_mul(&t->sizes, b->half);
+    half = gw_add(half, gw_v3(reach, reach, reach));
+    gw_aabb box = {gw_sub(b->middle, half), gw_add(b->middle, half)};
+    return !are_disjoint(a, &box);
+}
+
+/* Whether normals of both nodes' items may be on one line, or opposite. */
+static bool may_face(const two_trees *t, int a, int b)
+{
+    if (!t->a->cones || !t->b->cones)
+        return true;
+    const normal_cone *ca = &t->a->cones[a], *cb = &t->b->cones[b];
+    double most = ca->angle + cb->angle,
+           along = gw_dot(ca->axis, gw_mat3_mul(&t->near->rotation, cb->axis));
+    double cosine = ca->cosine * cb->cosine - ca->sine * cb->sine; /* of `most` */
+    if (t->near->opposite)
+        return most >= GW_PI || -along >= cosine;
+    return most >= 0.5 * GW_PI || fabs(along) >= cosine;
+}
+
+static turned_box turned(const two_trees *t, const gw_aabb *b)
+{
+    gw_vec3 middle = gw_scale(0.5, gw_add(b->high, b->low));
+    return (turned_box){gw_add(t->near->origin, gw_mat3_mul(&t->near->rotation, middle)),
+                        gw_scale(0.5, gw_sub(b->high, b->low))};
+}
+
+/* A triangle of the first tree: its plane and those through its sides, outward, which bound the
+ * others. */
+typedef struct bounding_planes {
+    gw_vec3 n[4], size[4]; /* and magnitudes in the second tree's axes */
+    double offset[4];
+} bounding_planes;
+
+static bounding_planes planes_of(const gw_aabb_near *q, int item)
+{
+    bounding_planes p;
+    gw_vec3 corner[3];
+    q->triangle(q->context, item, corner);
+    p.n[3] = gw_unit(gw_cross(gw_sub(corner[1], corner[0]), gw_sub(corner[2], corner[0])));
+    for (int k = 0; k < 3; k++)
+        p.n[k] = gw_unit(gw_cross(gw_sub(corner[(k + 1) % 3], corner[k]), p.n[3]));
+    for (int k = 0; k < 4; k++) {
+        gw_vec3 own = gw_mat3_tmul(&q->rotation, p.n[k]);
+        p.size[k] = gw_v3(fabs(own.x), fabs(own.y), fabs(own.z));
+        p.offset[k] = gw_dot(p.n[k], corner[k % 3]) + q->reach;
+    }
+    return p;
+}
+
+static bool is_within(const bounding_planes *p, double reach, const turned_box *b)
+{
+    for (int k = 0; k < 4; k++) {
+        double above = gw_dot(p->n[k], b->middle) - p->offset[k],
+               half = gw_dot(p->size[k], b->half);
+        if (above > half || (k == 3 && above < -half - 2 * reach))
+            return false;
+    }
+    return true;
+}
+
+/* The item of node a against those below node b; false where it ended. */
+static bool near_item(const two_trees *t, int a, int b)
+{
+    const gw_aabb_near *q = t->near;
+    int item = t->a->nodes[a].item;
+    bounding_planes planes = planes_of(q, item);
+    for (int i = b, end = t->b->nodes[b].next; i < end;) {
+        const node *at = &t->b->nodes[i];
+        turned_box box = turned(t, &at->box);
+        if (!may_face(t, a, i) || !is_within(&planes, q->reach, &box)) {
+            i = at->next;
+            continue;
+        }
+        if (at->item >= 0 && !q->near(q->context, item, at->item))
+            return false;
+        i++;
+    }
+    return true;
+}
+
+static bool near_between(const two_trees *t, int a, int b)
+{
+    const node *na = &t->a->nodes[a], *nb = &t->b->nodes[b];
+    turned_box box = turned(t, &nb->box);
+    if (!may_face(t, a, b) || !are_near(t, &na->box, &box))
+        return true;
+    if (na->item >= 0)
+        return near_item(t, a, b);
+    if (nb->item >= 0 || half_perimeter(&na->box) > half_perimeter(&nb->box))
+        return near_between(t, a + 1, b) && near_between(t, t->a->nodes[a + 1].next, b);
+    return near_between(t, a, b + 1) && near_between(t, a, t->b->nodes[b + 1].next);
+}
+
+void gw_aabb_trees_near(const gw_aabb_tree *a, const gw_aabb_tree *b, const gw_aabb_near *near)
+{
+    assert(a && b && near && near->triangle && near->near);
+    two_trees t = {.a = a, .b = b, .near = near};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            t.sizes.m[i][k] = fabs(near->rotation.m[i][k]);
+    if (a->item_count > 0 && b->item_count > 0)
+        near_between(&t, 0, 0);
+}
+
+/* Distance of a point from a box, squared (m^2). */
+static double box_distance2(const gw_aabb *b, gw_vec3 x)
+{
+    return gw_norm2(gw_v3(fmax(0, fmax(b->low.x - x.x, x.x - b->high.x)),
+                          fmax(0, fmax(b->low.y - x.y, x.y - b->high.y)),
+                          fmax(0, fmax(b->low.z - x.z, x.z - b->high.z))));
+}
+
+int gw_aabb_tree_nearest(const gw_aabb_tree *t, gw_vec3 point,
+                         double (*distance)(const void *context, int item, gw_vec3 point),
+                         const void *context)
+{
+    enum { DEPTH = 64 };
+    assert(t && distance && t->item_count > 0);
+    int stack[DEPTH], count = 0, best = -1;
+    double least = INFINITY;
+    stack[count++] = 0;
+    while (count > 0) {
+        int i = stack[--count];
+        const node *n = &t->nodes[i];
+        if (box_distance2(&n->box, point) >= least * least)
+            continue;
+        if (n->item >= 0) {
+            double d = distance(context, n->item, point);
+            best = d < least ? n->item : best;
+            least = fmin(least, d);
+            continue;
+        }
+        int first = i + 1, other = t->nodes[first].next;
+        bool nearer =
+            box_distance2(&t->nodes[first].box, point) < box_distance2(&t->nodes[other].box, point);
+        assert(count + 2 <= DEPTH);
+        stack[count++] = nearer ? other : first;
+        stack[count++] = nearer ? first : other;
+    }
+    return best;
 }

@@ -23,6 +23,32 @@ void gw_aabb_tree_update(gw_aabb_tree *tree, const gw_aabb *boxes);
  * there are more. */
 int gw_aabb_tree_query(const gw_aabb_tree *tree, const gw_aabb *probe, int *items, int capacity);
 
+/* Tells the items' unit normals, and the sines of what they turn by about an item: queries of two
+ * trees that know these leave out what cannot have a common normal. The boxes must not change any
+ * more. False if memory is exhausted. Not for use inside a tick. */
+bool gw_aabb_tree_set_normals(gw_aabb_tree *tree, const gw_vec3 *normals, const double *sines);
+
+/* A query for items of two trees that are within `reach` (m) of each other. Those of the first are
+ * triangles. */
+typedef struct gw_aabb_near {
+    gw_vec3 origin; /* of the second tree's frame in that of the first */
+    gw_mat3 rotation;
+    double reach;
+    bool opposite; /* normals of the two are opposite; else they are on one line */
+    void (*triangle)(void *context, int a, gw_vec3 corner[3]);
+    bool (*near)(void *context, int a, int b); /* false ends the query */
+    void *context;
+} gw_aabb_near;
+
+/* Calls `near` for each pair that may be that near, each once. RT safe. */
+void gw_aabb_trees_near(const gw_aabb_tree *a, const gw_aabb_tree *b, const gw_aabb_near *near);
+
+/* The item nearest to a point, by `distance` (m), which is at least that of the item's box. RT
+ * safe. */
+int gw_aabb_tree_nearest(const gw_aabb_tree *tree, gw_vec3 point,
+                         double (*distance)(const void *context, int item, gw_vec3 point),
+                         const void *context);
+
 /* Calls `overlap` once for each pair of items whose boxes overlap, in any order. */
 void gw_aabb_tree_pairs(const gw_aabb_tree *tree, void (*overlap)(void *context, int a, int b),
                         void *context);

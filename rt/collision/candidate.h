@@ -13,11 +13,18 @@
  *   gap = n . d + d . s / (1 + sqrt(1 + |s|^2)) - r_a - r_b
  *
  * which is exact where the surface is a sphere or a circular cylinder and n . d does not change.
- * Plain values.
+ * Where both are curved, the gap depends on the tilt of the other body, too. With w the change,
+ * across n, of the normal that is fixed to that body,
+ *
+ *   s = sum k_i (e_i . d) e_i + T w,    r = T^T d + W w
+ *   gap = n . d + (d . s + w . r) / (1 + sqrt(1 + |s|^2)) - r_a - r_b
+ *
+ * and the contact point is r away from where the ball of the other touches. Plain values.
  */
 #ifndef GW_COLLISION_CANDIDATE_H
 #define GW_COLLISION_CANDIDATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rt/base/space.h"
@@ -42,15 +49,20 @@ typedef enum gw_normal_kind {
     GW_NORMAL_BETWEEN
 } gw_normal_kind;
 
-/* Principal curvatures (1/m) and directions (unit). */
+/* Principal curvatures (1/m) and directions (unit); and what a tilt of the other body does, along
+ * these directions. */
 typedef struct gw_curvatures {
     double curvature[2];
     gw_vec3 direction[2];
+    bool tilts;          /* else the rest is zero */
+    gw_vec3 other;       /* the normal, in the frame of the body that it is not fixed to */
+    double across[2][2]; /* T, of d by w */
+    double tilt[2][2];   /* W (m) */
 } gw_curvatures;
 
 static inline bool gw_is_curved(const gw_curvatures *bend)
 {
-    return bend->curvature[0] != 0 || bend->curvature[1] != 0;
+    return bend->curvature[0] != 0 || bend->curvature[1] != 0 || bend->tilts;
 }
 
 struct gw_unilateral_row;

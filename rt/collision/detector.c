@@ -251,11 +251,13 @@ static gw_contact_candidate candidate_of(const gw_detector *d, const geom_pair *
     gw_quat own = m->kind == GW_NORMAL_IN_A ? in_a->q : in_b->q;
     if (m->kind == GW_NORMAL_IN_A || m->kind == GW_NORMAL_IN_B)
         c.normal = gw_unrotate(own, m->normal);
-    if (gw_is_curved(&m->bend))
-        for (int i = 0; i < 2; i++) {
-            c.bend.curvature[i] = m->bend.curvature[i];
+    if (gw_is_curved(&m->bend)) {
+        gw_quat other = m->kind == GW_NORMAL_IN_A ? in_b->q : in_a->q;
+        c.bend = m->bend;
+        c.bend.other = gw_unrotate(other, m->bend.other);
+        for (int i = 0; i < 2; i++)
             c.bend.direction[i] = gw_unrotate(own, m->bend.direction[i]);
-        }
+    }
     if (d->def.surface)
         c.surface = d->def.surface(d->def.context, ga->material, gb->material);
     return c;
@@ -364,18 +366,36 @@ static bool is_ball(const gw_geom *g)
     return g->polytope && g->polytope->vertex_count == 1;
 }
 
+static gw_free_form_query free_form_query(const gw_free_form *form, const gw_trimesh_query *query)
+{
+    const gw_convex *c = query->convex;
+    return (gw_free_form_query){.form = form,
+                                .origin = query->origin,
+                                .rotation = query->rotation,
+                                .convex = c,
+                                .centre =
+                                    gw_add(c->origin, gw_mat3_mul(&c->rotation, query->centre)),
+                                .reach = query->reach};
+}
+
+/* Two free-form surfaces. */
+static int free_forms_manifold(const gw_free_form *form, const gw_free_form *other,
+                               const gw_trimesh_query *query, gw_manifold_point *points,
+                               int capacity, double *gap)
+{
+    gw_free_form_query q = free_form_query(form, query);
+    int count = gw_free_form_pair(&q, other, points, capacity, gap);
+    for (int i = 0; query->mesh_is_a && i < count; i++)
+        points[i] = gw_manifold_point_swapped(&points[i]);
+    return count;
+}
+
 /* A free-form surface against a convex solid: its triangles tell where they are near. */
 static int free_form_manifold(const gw_free_form *form, bool ball, const gw_trimesh_query *query,
                               gw_manifold_point *points, int capacity, double *gap)
 {
     gw_trimesh_query near = *query;
-    const gw_convex *c = query->convex;
-    gw_free_form_query q = {.form = form,
-                            .origin = query->origin,
-                            .rotation = query->rotation,
-                            .convex = c,
-                            .centre = gw_add(c->origin, gw_mat3_mul(&c->rotation, query->centre)),
-                            .reach = query->reach};
+    gw_free_form_query q = free_form_query(form, query);
     double deviation = gw_free_form_deviation(form);
     int count;
     if (ball) {
@@ -404,9 +424,13 @@ static int collide_trimesh(const gw_detector *d, const geom_pair *p, const gw_tr
     double distance;
     int count = 0, found;
     assert(capacity <= GW_TRIMESH_POINTS);
-    if (form && !query->other)
+    const gw_free_form *other = query->mesh_is_a ? gb->free_form : ga->free_form;
+    gap = gap ? gap : &distance;
+    if (form && other)
+        found = free_forms_manifold(form, other, query, points, capacity, gap);
+    else if (form && !query->other)
         found = free_form_manifold(form, is_ball(query->mesh_is_a ? gb : ga), query, points,
-                                   capacity, gap ? gap : &distance);
+                                   capacity, gap);
     else
         found = gw_trimesh_manifold(query, points, capacity, gap);
     for (int i = 0; i < found; i++)
@@ -574,7 +598,7 @@ int gw_detect_pair(const void *detector, const gw_pair_query *query,
     geom_pair p = {query->geom_a, query->geom_b, query->world_from_a, query->world_from_b};
     gw_convex a = gw_geom_convex_at(ga, &p.world_from_a),
               b = gw_geom_convex_at(gb, &p.world_from_b);
-    if (ga->trimesh && gb->trimesh)
+    if (ga->trimesh && gb->trimesh && !(ga->free_form && gb->free_form))
         return -1;
     if (ga->trimesh || gb->trimesh)
         return collide_trimesh_growing(d, &p, query, &a, &b, candidates, gap);

@@ -28,7 +28,7 @@ enum {
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-static void parameters_at(const gw_free_form *f, int t, const double share[3], double x[2])
+void gw_triangle_parameters(const gw_free_form *f, int t, const double share[3], double x[2])
 {
     for (int k = 0; k < 2; k++)
         x[k] = share[0] * f->parameters[t][0][k] + share[1] * f->parameters[t][1][k] +
@@ -39,7 +39,7 @@ static gw_vec3 normal_at(const gw_free_form *f, int t, const double share[3], gw
 {
     double x[2];
     gw_nurbs_point at;
-    parameters_at(f, t, share, x);
+    gw_triangle_parameters(f, t, share, x);
     gw_nurbs_evaluate(f->surface, x, 2, NULL, &at);
     *point = at.d[0][0];
     return gw_nurbs_normal(f->surface, x, &at);
@@ -101,6 +101,7 @@ static void sample_triangles(gw_free_form *f)
             }
             gw_vec3 flat = gw_mul_add(gw_mul_add(gw_scale(s[0], a), s[1], b), s[2], c);
             f->deviation = fmax(f->deviation, 1.5 * gw_distance(on, flat));
+            f->sag = fmax(f->sag, 1.5 * fabs(gw_dot(n, gw_sub(on, a))));
         }
         turned += gw_dot(own, n);
         f->lean[t] = fmin(1, 2 * sine + 1e-3);
@@ -108,9 +109,33 @@ static void sample_triangles(gw_free_form *f)
     f->outward = turned < 0 ? -1 : 1;
 }
 
-gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh,
-                                  const gw_trimesh *trimesh, gw_corner_parameters *parameters,
-                                  gw_error *error)
+static void sample_surface(gw_free_form *f)
+{
+    const gw_nurbs_direction *d = f->surface->direction;
+    for (int i = 0; i < GW_FREE_FORM_SAMPLES; i++) {
+        const double share[2] = {(i / 3 + 0.5) / 3, (i % 3 + 0.5) / 3};
+        const double x[2] = {d[0].low + share[0] * (d[0].high - d[0].low),
+                             d[1].low + share[1] * (d[1].high - d[1].low)};
+        gw_nurbs_point at;
+        gw_nurbs_evaluate(f->surface, x, 0, NULL, &at);
+        f->samples[i] = at.d[0][0];
+    }
+}
+
+/* Tells the tree of the triangles which normals the surface has over each. */
+static bool tell_normals(const gw_free_form *f, gw_trimesh *trimesh)
+{
+    const double safety = 1.2; /* of sines that were sampled at the corners */
+    double *sines = malloc(((size_t)f->mesh->triangle_count + 1) * sizeof *sines);
+    for (int t = 0; sines && t < f->mesh->triangle_count; t++)
+        sines[t] = f->lean[t] < 1 ? 0.5 * safety * f->lean[t] : 1;
+    bool told = sines && gw_trimesh_set_normals(trimesh, f->normals, sines);
+    free(sines);
+    return told;
+}
+
+gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh, gw_trimesh *trimesh,
+                                  gw_corner_parameters *parameters, gw_error *error)
 {
     assert(surface && mesh && trimesh && parameters);
     gw_free_form *f = calloc(1, sizeof *f);
@@ -128,8 +153,9 @@ gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh,
     f->lean = malloc(count * sizeof *f->lean);
     if (f->normals && f->lean) {
         sample_triangles(f);
+        sample_surface(f);
         mark_kinks(f);
-        if (mark_border(f))
+        if (mark_border(f) && tell_normals(f, trimesh))
             return f;
     }
     gw_free_form_destroy(f);
@@ -174,7 +200,7 @@ bool gw_foot_find(const gw_free_form *f, gw_vec3 x, const double from[2], gw_foo
 
 gw_curvatures gw_foot_curvatures(const gw_free_form *f, const gw_foot *t, gw_vec3 n)
 {
-    gw_curvatures bend = {{0, 0}, {{0, 0, 0}, {0, 0, 0}}};
+    gw_curvatures bend = {.curvature = {0, 0}};
     gw_nurbs_point here = t->at;
     double xy[2], x[2] = {t->parameter[0], t->parameter[1]};
     const gw_nurbs_plane *plane = gw_nurbs_coordinates(f->surface, x, xy);
@@ -216,7 +242,7 @@ gw_curvatures gw_foot_curvatures_above(const gw_free_form *f, const gw_foot *t, 
 static gw_curvatures bend_beside(const gw_foot *t)
 {
     gw_vec3 d[2] = {t->at.d[1][0], t->at.d[0][1]}, dd[2] = {t->at.d[2][0], t->at.d[0][2]};
-    gw_curvatures bend = {{1 / t->distance, 1 / t->distance}, {{0, 0, 0}, {0, 0, 0}}};
+    gw_curvatures bend = {.curvature = {1 / t->distance, 1 / t->distance}};
     int along = -1;
     for (int k = 0; k < 2; k++)
         if (fabs(gw_dot(t->away, d[k])) < BESIDE * gw_norm(d[k]))
@@ -235,8 +261,7 @@ static gw_curvatures bend_beside(const gw_foot *t)
 /* ---- triangles --------------------------------------------------------------------------------
  */
 
-/* The closest point of a triangle to x, by shares of its corners (Ericson's Voronoi regions). */
-static gw_vec3 closest_of_triangle(const gw_free_form *f, int t, gw_vec3 x, double share[3])
+gw_vec3 gw_triangle_closest(const gw_free_form *f, int t, gw_vec3 x, double share[3])
 {
     gw_vec3 a = gw_triangle_corner(f, t, 0), b = gw_triangle_corner(f, t, 1),
             c = gw_triangle_corner(f, t, 2);
@@ -291,7 +316,7 @@ static int find_seeds(const gw_free_form *f, gw_vec3 x, double range, seed seeds
     for (int i = 0; i < near; i++) {
         double share[3];
         int t = triangles[i];
-        seed s = {.triangle = t, .point = closest_of_triangle(f, t, x, share)};
+        seed s = {.triangle = t, .point = gw_triangle_closest(f, t, x, share)};
         gw_vec3 d = gw_sub(x, s.point);
         s.distance = gw_norm(d);
         *nearest = fmin(*nearest, s.distance);
@@ -299,7 +324,7 @@ static int find_seeds(const gw_free_form *f, gw_vec3 x, double range, seed seeds
         if (s.distance > range || aside > f->lean[t] * s.distance + f->deviation ||
             (count == SEEDS_MAX && s.distance >= seeds[count - 1].distance))
             continue;
-        parameters_at(f, t, share, s.parameter);
+        gw_triangle_parameters(f, t, share, s.parameter);
         int k = count < SEEDS_MAX ? count++ : count - 1;
         for (; k > 0 && seeds[k - 1].distance > s.distance; k--)
             seeds[k] = seeds[k - 1];

@@ -13,12 +13,11 @@
 
 typedef struct gw_free_form gw_free_form;
 
-/* Contact data of a surface and its triangles, which are not owned and must outlive it, and their
- * `parameters`, which are owned from here on, also on failure. NULL with an error (GW_FAILED) if
- * memory is exhausted. */
-gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh,
-                                  const gw_trimesh *trimesh, gw_corner_parameters *parameters,
-                                  gw_error *error);
+/* Contact data of a surface and its triangles, which are not owned, are told the surface's normals
+ * and must outlive it, and their `parameters`, which are owned from here on, also on failure. NULL
+ * with an error (GW_FAILED) if memory is exhausted. */
+gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh, gw_trimesh *trimesh,
+                                  gw_corner_parameters *parameters, gw_error *error);
 void gw_free_form_destroy(gw_free_form *form); /* NULL is fine */
 
 /* Largest distance of the triangles from the surface (m; sampled). */
@@ -46,6 +45,12 @@ int gw_free_form_ball(const gw_free_form_query *query, gw_manifold_point *points
  * the solid has more features, or the surface has an edge or a kink there. RT safe. */
 int gw_free_form_solid(const gw_free_form_query *query, gw_manifold_point *points, int capacity,
                        double *gap);
+
+/* Contact points of two surfaces: `other` (a), whose frame is that of the query's solid, and the
+ * query's (b). Each is a local minimum of their distance. *gap as by gw_free_form_ball(). RT safe.
+ */
+int gw_free_form_pair(const gw_free_form_query *query, const gw_free_form *other,
+                      gw_manifold_point *points, int capacity, double *gap);
 
 /* Contact points of any other convex solid (a) from its points `found` on the triangles: each is
  * moved to the local minimum of the distance of the same feature from the surface itself (b);

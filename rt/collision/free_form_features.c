@@ -28,9 +28,15 @@ enum {
  */
 
 /* C(t) of a solid (in the surface's frame) with balls of a radius about its points: a line from -
- * to, or the rim about an axis. */
+ * to, or the rim about an axis; or an edge of another surface, along a parameter from its lower
+ * end.
+ */
 typedef struct curve {
     bool rim;
+    const gw_edged_form *edged; /* NULL: of a solid; else with the other parameter */
+    int along;
+    double at;
+    bool closed;
     gw_vec3 from, d; /* C = from + t d; of a rim its centre and axis, */
     gw_vec3 e, g;    /* and C = from + r (cos t e + sin t g) */
     double high;     /* t = 0 .. high */
@@ -52,6 +58,17 @@ static double deepest(const gw_free_form_query *q)
 
 static gw_vec3 curve_at(const curve *c, double t, gw_vec3 *first, gw_vec3 *second)
 {
+    if (c->edged) {
+        const gw_nurbs *s = c->edged->form->surface;
+        double x[2];
+        gw_nurbs_point p;
+        x[c->along] = s->direction[c->along].low + t;
+        x[1 - c->along] = c->at;
+        gw_nurbs_evaluate(s, x, 2, NULL, &p);
+        *first = gw_mat3_mul(&c->edged->rotation, c->along ? p.d[0][1] : p.d[1][0]);
+        *second = gw_mat3_mul(&c->edged->rotation, c->along ? p.d[0][2] : p.d[2][0]);
+        return gw_add(c->edged->origin, gw_mat3_mul(&c->edged->rotation, p.d[0][0]));
+    }
     if (!c->rim) {
         *first = c->d;
         *second = gw_v3(0, 0, 0);
@@ -85,6 +102,24 @@ static gw_curvatures without(gw_curvatures b, gw_vec3 n, gw_vec3 h, double he)
     b.curvature[1] = mean - r;
     b.direction[0] = gw_unit(gw_add(gw_scale(cos(turn), u), gw_scale(sin(turn), v)));
     b.direction[1] = gw_cross(n, b.direction[0]);
+    return b;
+}
+
+/* The same of a curve with its tangent e (unit) and the curvature k of the height along it, which
+ * tilts: of those displaced by d and tilted by w (candidate.h) the point that touches is the one at
+ * s = (w - H d) . e / k, where the height is less by k s^2 / 2. */
+static gw_curvatures bend_of_curve(gw_curvatures b, gw_vec3 n, gw_vec3 e, double k)
+{
+    gw_vec3 h;
+    apply_bend(&b, e, &h);
+    b = without(b, n, h, k);
+    b.tilts = true;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            double along = gw_dot(e, b.direction[j]) / k;
+            b.across[i][j] = gw_dot(h, b.direction[i]) * along;
+            b.tilt[i][j] = -gw_dot(e, b.direction[i]) * along;
+        }
     return b;
 }
 
@@ -129,7 +164,8 @@ static refined refine_curve(const gw_free_form_query *q, const curve *c, double 
             return GONE;
         double step = -slope / rise, most = 0.1 * f->surface->size / length;
         step = fmin(most, fmax(-most, step));
-        double to = c->rim ? at + step : fmin(c->high, fmax(0, at + step));
+        bool ends = !c->rim && !c->closed;
+        double to = ends ? fmin(c->high, fmax(0, at + step)) : at + step;
         bool last = fabs(to - at) * length < GW_FREE_FORM_CONVERGED * f->surface->size;
         if (last && to != at + step) {
             *end = to > 0 ? 1 : -1;
@@ -147,10 +183,13 @@ static refined refine_curve(const gw_free_form_query *q, const curve *c, double 
             x = gw_mul_add(x, radius, n);
             height += radius;
             bend = gw_foot_curvatures_above(f, &t, n, height);
+        } else if (c->edged) {
+            bend = bend_of_curve(bend, n, gw_scale(1 / length, first), rise / (length * length));
         } else {
             bend = without(bend, n, h, he);
         }
         *m = gw_foot_point(q, x, radius, &t, n, height, bend);
+        m->bend.other = bend.tilts ? m->normal : m->bend.other;
         m->feature_a = feature;
         return MOVED;
     }
@@ -733,4 +772,108 @@ int gw_free_form_solid(const gw_free_form_query *query, gw_manifold_point *point
     for (int i = 0; i < g.count; i++)
         points[i] = g.points[i];
     return g.count;
+}
+
+/* ---- edges of another surface ------------------------------------------------------------------
+ */
+
+/* Whether side k of a triangle is along an edge or a kink, and which: the curve and its feature. */
+static bool edge_of_side(const gw_edged_form *edged, int triangle, int k, curve *c,
+                         uint32_t *feature)
+{
+    const gw_free_form *f = edged->form;
+    const double *from = f->parameters[triangle][k], *to = f->parameters[triangle][(k + 1) % 3];
+    for (int across = 0; across < 2; across++) {
+        const gw_nurbs_direction *d = &f->surface->direction[across];
+        const gw_nurbs_direction *along = &f->surface->direction[1 - across];
+        const double same = 1e-9 * (d->high - d->low);
+        for (int i = 0; i < d->kink_count + 2; i++) {
+            double at = i < 2 ? (i ? d->high : d->low) : d->kinks[i - 2];
+            if ((i < 2 && d->closed) || fabs(from[across] - at) > same ||
+                fabs(to[across] - at) > same)
+                continue;
+            *c = (curve){.edged = edged,
+                         .along = 1 - across,
+                         .at = at,
+                         .closed = along->closed,
+                         .high = along->high - along->low};
+            *feature = (uint32_t)(2 * i + across) | GW_FEATURE_EDGE;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A place along such an edge: its foot, and the slope of its height. */
+typedef struct edge_place {
+    bool known;
+    double at, slope;
+    gw_vec3 point;
+    gw_foot foot;
+} edge_place;
+
+static edge_place edge_place_at(const gw_free_form_query *q, const curve *c, double at)
+{
+    edge_place p = {.at = at};
+    gw_vec3 first, second;
+    p.point = curve_at(c, at, &first, &second);
+    p.known = gw_norm(first) > 0 &&
+              gw_foot_nearest(q->form, p.point, q->reach + q->form->deviation, &p.foot) &&
+              !p.foot.sharp;
+    if (p.known)
+        p.slope = gw_foot_side(q, &p.foot) * gw_dot(p.foot.normal, first) / gw_norm(first);
+    return p;
+}
+
+/* A corner of the triangles that is at an end of the edge, or where this is level. */
+static void gather_edge_corner(const gw_free_form_query *q, const curve *c, const edge_place *p,
+                               uint32_t vertex, gathered *g)
+{
+    const double level = 0.1; /* sine */
+    bool end = !c->closed && (p->at <= 0 || p->at >= c->high);
+    gw_manifold_point m;
+    if (!p->known || (!end && fabs(p->slope) > level) ||
+        !gw_foot_ball(q, p->point, 0, &p->foot, &m))
+        return;
+    m.feature_a = vertex;
+    gather(q, g, &m);
+}
+
+int gw_free_form_edges(const gw_free_form_query *q, const gw_edged_form *edged,
+                       gw_manifold_point *points, int capacity)
+{
+    const gw_free_form *f = edged->form;
+    gathered g = {.count = 0};
+    for (int i = 0; i < 3 * edged->count; i++) {
+        int t = edged->triangles[i / 3], k = i % 3;
+        curve c;
+        uint32_t feature;
+        if (!edge_of_side(edged, t, k, &c, &feature))
+            continue;
+        const gw_nurbs_direction *d = &f->surface->direction[c.along];
+        edge_place ends[2];
+        for (int j = 0; j < 2; j++) {
+            int corner = (k + j) % 3;
+            ends[j] = edge_place_at(q, &c, f->parameters[t][corner][c.along] - d->low);
+            gather_edge_corner(q, &c, &ends[j], (uint32_t)f->mesh->triangles[t][corner], &g);
+        }
+        /* the height falls into the side from both ends */
+        double turn = ends[1].at > ends[0].at ? 1 : -1, slope[2];
+        for (int j = 0; j < 2; j++)
+            slope[j] = turn * ends[j].slope;
+        if (!ends[0].known || !ends[1].known || slope[0] > 0 || slope[1] < 0 ||
+            !(slope[1] - slope[0] > NEARLY_FLAT))
+            continue;
+        double share = slope[0] / (slope[0] - slope[1]);
+        const edge_place *nearer = share < 0.5 ? &ends[0] : &ends[1];
+        gw_manifold_point m;
+        int end;
+        if (refine_curve(q, &c, ends[0].at + share * (ends[1].at - ends[0].at), &nearer->foot,
+                         feature, &end, &m) == MOVED)
+            gather(q, &g, &m);
+    }
+    int count = g.count < capacity ? g.count : capacity;
+    for (int i = 0; i < count; i++)
+        points[i] = g.points[i];
+    return count;
 }

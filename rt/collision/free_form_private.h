@@ -8,11 +8,14 @@
 #include "rt/collision/free_form.h"
 
 #define GW_FREE_FORM_TRIANGLES 4096 /* near a point or a solid, at most */
+#define GW_FREE_FORM_EDGED     128  /* of another surface, at its edges, at most */
 #define GW_FREE_FORM_CONVERGED                                                                     \
     1e-10                         /* of the size: a step of Newton's method this short is last     \
                                    */
 #define GW_FREE_FORM_SAME    1e-6 /* of the size: feet that are one */
 #define GW_FREE_FORM_DEEPEST 0.25 /* of the solid's size: nothing is deeper, but beyond it */
+
+#define GW_FREE_FORM_SAMPLES 9
 
 struct gw_free_form {
     const gw_nurbs *surface;
@@ -24,12 +27,20 @@ struct gw_free_form {
                                          triangle; 1 at a border */
     double outward;                   /* of S_u x S_v: 1 or -1 */
     double deviation;
+    gw_vec3 samples[GW_FREE_FORM_SAMPLES]; /* points all over it */
+    double sag; /* largest distance of the surface from the triangles' planes (m; sampled) */
 };
 
 static inline gw_vec3 gw_triangle_corner(const gw_free_form *form, int triangle, int k)
 {
     return form->mesh->vertices[form->mesh->triangles[triangle][k]];
 }
+
+/* The parameters at these shares of a triangle's corners; and its closest point to x, by such
+ * shares (Ericson's Voronoi regions). */
+void gw_triangle_parameters(const gw_free_form *form, int triangle, const double share[3],
+                            double parameter[2]);
+gw_vec3 gw_triangle_closest(const gw_free_form *form, int triangle, gw_vec3 x, double share[3]);
 
 /* The closest point of the surface to a point, in its frame. */
 typedef struct gw_foot {
@@ -78,6 +89,20 @@ gw_manifold_point gw_foot_point(const gw_free_form_query *query, gw_vec3 x, doub
  * wrong side, or farther than the reach. */
 bool gw_foot_ball(const gw_free_form_query *query, gw_vec3 x, double radius, const gw_foot *foot,
                   gw_manifold_point *point);
+
+/* Edges and kinks of another surface, with its frame in the query's. */
+typedef struct gw_edged_form {
+    const gw_free_form *form;
+    gw_vec3 origin;
+    gw_mat3 rotation;
+    int count; /* of its triangles at edges and kinks that are near */
+    int triangles[GW_FREE_FORM_EDGED];
+} gw_edged_form;
+
+/* Contact points of these edges (a) on the query's surface (b), whose `side` is known: where an
+ * edge is nearest, corners, and corners of the triangles where it is level. Returns how many. */
+int gw_free_form_edges(const gw_free_form_query *query, const gw_edged_form *edged,
+                       gw_manifold_point *points, int capacity);
 
 /* For qsort(). */
 int gw_manifold_by_gap(const void *a, const void *b);

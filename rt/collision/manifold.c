@@ -251,7 +251,8 @@ static bool is_inside(const gw_support_feature *s, double fraction)
 static gw_curvatures bend_around(const gw_support_feature *s, gw_vec3 n, double distance)
 {
     gw_vec3 d = gw_unit(gw_sub(s->p[1], s->p[0]));
-    return (gw_curvatures){{1 / distance, 0}, {gw_unit(gw_cross(d, n)), d}};
+    return (gw_curvatures){.curvature = {1 / distance, 0},
+                           .direction = {gw_unit(gw_cross(d, n)), d}};
 }
 
 /* Points or segments of both: where one is rounded, the normal follows the points, or goes round
@@ -440,6 +441,7 @@ gw_manifold_point gw_manifold_point_swapped(const gw_manifold_point *p)
     o.radius_a = p->radius_b, o.radius_b = p->radius_a;
     o.feature_a = p->feature_b, o.feature_b = p->feature_a;
     o.normal = gw_neg(p->normal);
+    o.bend.other = gw_neg(p->bend.other);
     o.kind = p->kind == GW_NORMAL_IN_A   ? GW_NORMAL_IN_B
              : p->kind == GW_NORMAL_IN_B ? GW_NORMAL_IN_A
                                          : p->kind;

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/collision/aabb_tree.h"
-
 enum {
     TRIANGLES_MAX = 4096,       /* of a query */
     TRIANGLES_MAX_NEAREST = 512 /* of one that asks for the nearest only */
@@ -537,4 +535,21 @@ int gw_trimesh_near(const gw_trimesh *f, gw_vec3 point, double reach, int *trian
     gw_vec3 h = {reach, reach, reach};
     gw_aabb probe = {gw_sub(point, h), gw_add(point, h)};
     return gw_aabb_tree_query(f->tree, &probe, triangles, capacity);
+}
+
+int gw_trimesh_nearest(const gw_trimesh *f, gw_vec3 point,
+                       double (*distance)(const void *context, int triangle, gw_vec3 point),
+                       const void *context)
+{
+    return gw_aabb_tree_nearest(f->tree, point, distance, context);
+}
+
+bool gw_trimesh_set_normals(gw_trimesh *f, const gw_vec3 *normals, const double *sines)
+{
+    return gw_aabb_tree_set_normals(f->tree, normals, sines);
+}
+
+void gw_trimesh_near_pairs(const gw_trimesh *a, const gw_trimesh *b, const gw_aabb_near *near)
+{
+    gw_aabb_trees_near(a->tree, b->tree, near);
 }

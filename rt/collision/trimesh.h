@@ -7,6 +7,7 @@
 #ifndef GW_COLLISION_TRIMESH_H
 #define GW_COLLISION_TRIMESH_H
 
+#include "rt/collision/aabb_tree.h"
 #include "rt/collision/convex.h"
 #include "rt/collision/manifold.h"
 #include "rt/geometry/mesh.h"
@@ -47,6 +48,17 @@ int gw_trimesh_manifold(const gw_trimesh_query *query, gw_manifold_point *points
 /* Of points, nearest first, with about the same normal the nearest and those farthest from the ones
  * taken: four at most. Returns how many are left, at most `capacity`. RT safe. */
 int gw_trimesh_reduce(gw_manifold_point *points, int count, int capacity);
+
+/* gw_aabb_tree_nearest() of the triangles, by a point in the mesh's frame. RT safe. */
+int gw_trimesh_nearest(const gw_trimesh *trimesh, gw_vec3 point,
+                       double (*distance)(const void *context, int triangle, gw_vec3 point),
+                       const void *context);
+
+/* gw_aabb_tree_set_normals() of the triangles. */
+bool gw_trimesh_set_normals(gw_trimesh *trimesh, const gw_vec3 *normals, const double *sines);
+
+/* gw_aabb_trees_near() of the triangles of two meshes. RT safe. */
+void gw_trimesh_near_pairs(const gw_trimesh *a, const gw_trimesh *b, const gw_aabb_near *near);
 
 /* The triangles whose boxes are within `reach` of a point in the mesh's frame, at most `capacity`;
  * returns how many, capacity + 1 where there are more. RT safe. */

@@ -18,16 +18,42 @@ static gw_vec3 direction_between(gw_vec3 a, gw_vec3 b)
     return gw_norm2(d) > 0 ? gw_unit(d) : gw_v3(0, 0, 1);
 }
 
-/* Second-order correction of the normal of a bent surface for the displacement d between the points
- * (world; q: orientation of its body); returns the correction of the gap n . d. */
-static double follow_bend(const gw_curvatures *bend, gw_quat q, gw_vec3 d, gw_vec3 *n)
+/* s, r and w . r of what tilts (candidate.h), in the frame of the body that the normal is fixed to:
+ * adds T w to s. `at`: d; `normal`: the one that is fixed to the other body. */
+static double follow_tilt(const gw_curvatures *bend, gw_vec3 at, gw_vec3 normal, gw_vec3 *s,
+                          gw_vec3 *r)
 {
-    gw_vec3 at = gw_unrotate(q, d), s = {0, 0, 0};
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        double of_s = 0, of_r = 0;
+        for (int k = 0; k < 2; k++) {
+            double w = gw_dot(bend->direction[k], normal), d = gw_dot(bend->direction[k], at);
+            of_s += bend->across[i][k] * w;
+            of_r += bend->across[k][i] * d + bend->tilt[i][k] * w;
+        }
+        *s = gw_mul_add(*s, of_s, bend->direction[i]);
+        *r = gw_mul_add(*r, of_r, bend->direction[i]);
+        sum += gw_dot(bend->direction[i], normal) * of_r;
+    }
+    return sum;
+}
+
+/* Second-order correction of the normal of a bent surface for the displacement d between the points
+ * (world; q: orientation of its body; other: of the other body); returns the correction of the gap
+ * n . d. *slide: r (candidate.h). */
+static double follow_bend(const gw_curvatures *bend, gw_quat q, gw_quat other, gw_vec3 d,
+                          gw_vec3 *n, gw_vec3 *slide)
+{
+    gw_vec3 at = gw_unrotate(q, d), s = {0, 0, 0}, r = {0, 0, 0};
+    double tilted = 0;
     for (int i = 0; i < 2; i++)
         s = gw_mul_add(s, bend->curvature[i] * gw_dot(bend->direction[i], at), bend->direction[i]);
+    if (bend->tilts)
+        tilted = follow_tilt(bend, at, gw_unrotate(q, gw_rotate(other, bend->other)), &s, &r);
     double length = sqrt(1 + gw_norm2(s));
     *n = gw_scale(1 / length, gw_add(*n, gw_rotate(q, s)));
-    return gw_dot(at, s) / (1 + length);
+    *slide = gw_rotate(q, r);
+    return (gw_dot(at, s) + tilted) / (1 + length);
 }
 
 /* gap = n . (x_a - x_b) - r_a - r_b, corrected for bent surfaces (candidate.h) */
@@ -51,12 +77,14 @@ GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const
         break;
     }
     g.gap = gw_dot(g.normal, gw_sub(xa, xb)) - candidate->radius_a - candidate->radius_b;
+    bool in_a = candidate->kind == GW_NORMAL_IN_A;
+    gw_vec3 slide = {0, 0, 0};
     if (gw_is_curved(&candidate->bend))
-        g.gap += follow_bend(&candidate->bend, candidate->kind == GW_NORMAL_IN_A ? a->q : b->q,
-                             gw_sub(xa, xb), &g.normal);
-    g.at_a = gw_mul_add(xa, -candidate->radius_a, g.normal);
-    g.at_b = gw_mul_add(xb, candidate->radius_b, g.normal);
-    if (candidate->kind == GW_NORMAL_IN_A)
+        g.gap += follow_bend(&candidate->bend, in_a ? a->q : b->q, in_a ? b->q : a->q,
+                             gw_sub(xa, xb), &g.normal, &slide);
+    g.at_a = gw_mul_add(gw_sub(xa, slide), -candidate->radius_a, g.normal);
+    g.at_b = gw_mul_add(gw_add(xb, slide), candidate->radius_b, g.normal);
+    if (in_a)
         g.at_a = g.at_b;
     else if (candidate->kind != GW_NORMAL_IN_WORLD)
         g.at_b = g.at_a;

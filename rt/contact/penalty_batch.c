@@ -57,6 +57,14 @@ static void add_bend(gw_penalty_batch *f, int lane, const gw_contact_candidate *
         f->curvature[i][lane] = candidate->bend.curvature[i];
         set_lane3(&f->direction[i], lane, candidate->bend.direction[i]);
     }
+    if (!candidate->bend.tilts)
+        return;
+    f->any_tilts = true;
+    set_lane3(&f->tilting, lane, is_a ? candidate->bend.other : gw_neg(candidate->bend.other));
+    for (int i = 0; i < 4; i++) {
+        f->across[i / 2][i % 2][lane] = candidate->bend.across[i / 2][i % 2];
+        f->tilt[i / 2][i % 2][lane] = candidate->bend.tilt[i / 2][i % 2];
+    }
 }
 
 void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int other)
@@ -205,6 +213,8 @@ GW_LANE_INLINE void place_others(gw_penalty_batch *f)
         transform(&m, &f->other_anchor, &f->other_anchor_x);
     for (int i = 0; i < 2 && f->any_bent; i++)
         turn(&m, &f->direction[i], &f->other_direction[i]);
+    if (f->any_tilts)
+        turn(&m, &f->tilting, &f->other_tilting);
     f->moved = false;
 }
 
@@ -256,28 +266,58 @@ GW_LANE_INLINE void select3(const gw_mask *of, const gw_lanes3 *x, const gw_lane
     out->z = (gw_lanes)(((gw_mask)x->z & *of) | ((gw_mask)y->z & ~*of));
 }
 
+/* to += part e */
+GW_LANE_INLINE void add_part(const gw_lanes *part, const gw_lanes3 *e, gw_lanes3 *to)
+{
+    to->x += *part * e->x;
+    to->y += *part * e->y;
+    to->z += *part * e->z;
+}
+
+/* s, r and w . r of what tilts (candidate.h), along the directions e: adds T w to s. */
+GW_LANE_INLINE void follow_tilt(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
+                                const gw_lanes3 e[2], gw_lanes3 *s, gw_lanes3 *slide, gw_lanes *sum)
+{
+    gw_lanes3 normal;
+    gw_lanes w[2], x[2];
+    turn(mine, &f->tilting, &normal);
+    select3(&f->bent_in_other, &normal, &f->other_tilting, &normal);
+    for (int i = 0; i < 2; i++) {
+        dot(&e[i], &normal, &w[i]);
+        dot(&e[i], d, &x[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        gw_lanes of_s = f->across[i][0] * w[0] + f->across[i][1] * w[1];
+        gw_lanes of_r = f->across[0][i] * x[0] + f->across[1][i] * x[1] + f->tilt[i][0] * w[0] +
+                        f->tilt[i][1] * w[1];
+        add_part(&of_s, &e[i], s);
+        add_part(&of_r, &e[i], slide);
+        *sum += w[i] * of_r;
+    }
+}
+
 /* Second-order correction of bent surfaces for the displacement d between the points:
  * s = sum k_i (e_i . d) e_i, l = sqrt(1 + |s|^2), n' = (n + s) / l, gap += d . s / (1 + l). */
 GW_LANE_INLINE void follow_bend(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
-                                gw_lanes3 *n, gw_lanes *gap)
+                                gw_lanes3 *n, gw_lanes *gap, gw_lanes3 *slide)
 {
     const gw_lanes zero = {0};
-    gw_lanes3 s = {zero, zero, zero};
-    gw_lanes part, size;
+    gw_lanes3 s = {zero, zero, zero}, e[2];
+    gw_lanes part, size, tilted = zero;
     for (int i = 0; i < 2; i++) {
-        gw_lanes3 e;
-        turn(mine, &f->direction[i], &e);
-        select3(&f->bent_in_other, &f->other_direction[i], &e, &e);
-        dot(&e, d, &part);
+        turn(mine, &f->direction[i], &e[i]);
+        select3(&f->bent_in_other, &f->other_direction[i], &e[i], &e[i]);
+        dot(&e[i], d, &part);
         part *= f->curvature[i];
-        s.x += part * e.x;
-        s.y += part * e.y;
-        s.z += part * e.z;
+        add_part(&part, &e[i], &s);
     }
+    if (f->any_tilts)
+        follow_tilt(f, mine, d, e, &s, slide, &tilted);
     dot(&s, &s, &size);
     size += 1;
     root(&size, &size);
     dot(d, &s, &part);
+    part += tilted;
     *gap += part / (1 + size);
     n->x = (n->x + s.x) / size;
     n->y = (n->y + s.y) / size;
@@ -367,11 +407,18 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
     normal_of(f, mine, &d, &n);
     gw_lanes gap, rate, push, limit;
     dot(&n, &d, &gap);
+    gw_lanes3 slide = {zero, zero, zero}, still = slide, slides = slide;
     if (f->any_bent)
-        follow_bend(f, mine, &d, &n, &gap);
+        follow_bend(f, mine, &d, &n, &gap, &slide);
     here = (gw_lanes3){own.x - f->radius * n.x, own.y - f->radius * n.y, own.z - f->radius * n.z};
     there = (gw_lanes3){f->other_x.x + f->other_radius * n.x, f->other_x.y + f->other_radius * n.y,
                         f->other_x.z + f->other_radius * n.z};
+    if (f->any_tilts) {
+        select3(&f->bent_in_other, &slide, &still, &slides);
+        here = (gw_lanes3){here.x - slides.x, here.y - slides.y, here.z - slides.z};
+        select3(&f->bent_in_other, &still, &slide, &slides);
+        there = (gw_lanes3){there.x + slides.x, there.y + slides.y, there.z + slides.z};
+    }
     mix(&f->mine_at_other, &there, &here, &at);
     mix(&f->other_at_mine, &here, &there, &at_other);
     /* gap, its rate, and the normal force */

@@ -590,11 +590,12 @@ static double external_power(const gw_world *w, const gw_contact *c, double sinc
     return power;
 }
 
-/* True for rows and balls: their material contact points change as they roll, so slip is integrated
- * from its rate instead of measured between anchor points. */
+/* True for rows, balls and curved surfaces: their material contact points change as they roll, so
+ * slip is integrated from its rate instead of measured between anchor points. */
 static bool slips_by_rate(const gw_contact *c)
 {
-    return gw_contact_rolls(c) || c->candidate.radius_a + c->candidate.radius_b > 0;
+    return gw_contact_rolls(c) || c->candidate.bend.tilts ||
+           c->candidate.radius_a + c->candidate.radius_b > 0;
 }
 
 /* Anchors friction at the material points that touch now. */

@@ -49,7 +49,7 @@ typedef struct gw_penalty_batch {
     int other[GW_LANES];
     const gw_body_motion *motion[GW_LANES]; /* of the other bodies; not owned */
     bool moved;                             /* what follows from these is not up to date */
-    bool any_between, any_bent, sticks;
+    bool any_between, any_bent, any_tilts, sticks;
     gw_lanes3 other_point, other_normal, other_anchor; /* in the other's frame; the normal: */
     gw_mask normal_in_other;                           /* or the world's, where this is 0 */
     gw_lanes3 point, normal,
@@ -58,6 +58,8 @@ typedef struct gw_penalty_batch {
     gw_lanes curvature[2];  /* of bent surfaces (candidate.h), and their directions, in the frame */
     gw_lanes3 direction[2]; /* that the normal is fixed to, */
     gw_mask bent_in_other;  /* which is the other's, or mine where this is 0 */
+    gw_lanes3 tilting;      /* the normal in the frame of the other one of these two, T and W */
+    gw_lanes across[2][2], tilt[2][2];
     gw_lanes mine_at_other; /* 1: the force on mine acts at the other's contact point */
     gw_lanes other_at_mine; /* 1: the other's speed is taken at mine's contact point */
     gw_lanes radius, other_radius;
@@ -66,6 +68,7 @@ typedef struct gw_penalty_batch {
     gw_lanes3 slip, anchor_offset; /* of mine against other */
     /* of the other body, in world axes: point, normal, origin, twist, anchor */
     gw_lanes3 other_x, other_n, other_p, other_v, other_w, other_anchor_x, other_direction[2];
+    gw_lanes3 other_tilting;
 } gw_penalty_batch;
 
 /* An empty batch of body `body` of its model. */

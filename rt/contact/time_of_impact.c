@@ -304,7 +304,8 @@ static bool are_sharp(const gw_contact_candidate *candidates, int count)
 {
     bool sharp = true;
     for (int i = 0; i < count; i++)
-        sharp = sharp && candidates[i].radius_a + candidates[i].radius_b == 0;
+        sharp = sharp && candidates[i].radius_a + candidates[i].radius_b == 0 &&
+                !candidates[i].bend.tilts;
     return sharp;
 }
 

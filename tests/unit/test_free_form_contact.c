@@ -12,31 +12,9 @@
 #include "rt/contact/kinematics.h"
 #include "rt/geometry/nurbs_mesh.h"
 #include "rt/geometry/nurbs_primitive.h"
-#include "tests/unit/enclosure_fixture.h"
+#include "tests/unit/free_form_fixture.h"
 
 /* ---- the narrow phase ------------------------------------------------------------------------ */
-
-static gw_detector *pair_of(const gw_shape *a, const gw_shape *b)
-{
-    const gw_collider colliders[2] = {{0, a, gw_pose_identity(), 0}, {1, b, gw_pose_identity(), 0}};
-    const gw_detector_def def = {.body_count = 2, .collider_count = 2, .colliders = colliders};
-    gw_detector *d = gw_detector_create(&def, NULL);
-    assert_non_null(d);
-    return d;
-}
-
-static int detect(const gw_detector *d, const gw_pose *a, const gw_pose *b, double reach,
-                  gw_contact_candidate *found, double *gap)
-{
-    const gw_pair_query query = {
-        .geom_b = 1, .world_from_a = *a, .world_from_b = *b, .reach = reach};
-    return gw_detect_pair(d, &query, found, gap);
-}
-
-static gw_pose some_pose_at(unsigned *seed, gw_vec3 p)
-{
-    return (gw_pose){p, gw_quat_exp(some_vector(seed, 2))};
-}
 
 /* A sphere of 0.2 m in front of every kind of solid, turned at random, 5 mm away and 0.1 mm deep:
  * the gap and its normal are those of the primitive sphere, also where the sphere is the first of
@@ -125,25 +103,6 @@ static void a_gap_is_followed_to_second_order(void **state)
     assert_true(normals[0] < 2e-4 && normals[1] < 4.5 * normals[0]);
     gw_detector_destroy(d);
     gw_shape_finish(&form);
-}
-
-/* z = a x^2 + b y^2 over a square of 1 m. */
-static gw_shape sheet(double a, double b)
-{
-    static const double knots[] = {0, 0, 0, 1, 1, 1}, x[3] = {-0.5, 0, 0.5},
-                        square[3] = {0.25, -0.25, 0.25};
-    gw_vec3 points[9];
-    for (int i = 0; i < 9; i++)
-        points[i] = gw_v3(x[i / 3], x[i % 3], a * square[i / 3] + b * square[i % 3]);
-    const gw_nurbs_def def = {.dimension = 2,
-                              .degree = {2, 2},
-                              .count = {3, 3},
-                              .knot_count = {6, 6},
-                              .knots = {knots, knots},
-                              .points = points};
-    gw_shape shape = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_create(&def, NULL)};
-    assert_non_null(shape.nurbs);
-    return shape;
 }
 
 /* The least height over that sheet, to first order, of 4096 points: those of a box's edges, or of
@@ -281,58 +240,11 @@ static void parameters_of_triangles_are_those_of_their_corners(void **state)
 
 /* ---- motion ---------------------------------------------------------------------------------- */
 
-/* The lower half of a sphere about the origin, open above; its normal points inwards or outwards.
- */
-static gw_shape bowl(double r)
-{
-    static const double around[] = {0, 0, 0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1, 1, 1};
-    static const double up[] = {0, 0, 0, 1, 1, 1};
-    static const double x[9] = {1, 1, 0, -1, -1, -1, 0, 1, 1},
-                        y[9] = {0, 1, 1, 1, 0, -1, -1, -1, 0};
-    const double s = sqrt(0.5), out[3] = {0, r, r}, height[3] = {-r, -r, 0};
-    gw_vec3 points[27];
-    double weights[27];
-    for (int i = 0; i < 27; i++) {
-        points[i] = gw_v3(out[i % 3] * x[i / 3], out[i % 3] * y[i / 3], height[i % 3]);
-        weights[i] = ((i / 3) % 2 ? s : 1) * (i % 3 == 1 ? s : 1);
-    }
-    const gw_nurbs_def def = {.dimension = 2,
-                              .degree = {2, 2},
-                              .count = {9, 3},
-                              .knot_count = {12, 6},
-                              .knots = {around, up},
-                              .points = points,
-                              .weights = weights};
-    gw_shape shape = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_create(&def, NULL)};
-    assert_non_null(shape.nurbs);
-    return shape;
-}
-
-/* Balls of 2 cm on a wall, detected 200 times a second; each of a mass and an inertia of its own
- * shape. */
+/* Balls of 2 cm. */
 static void balls_on(thrown *t, int count, const gw_vec3 *at, const gw_shape *wall, double friction)
 {
-    memset(t, 0, sizeof *t);
-    arena_open(&t->a, (gw_contact_rules){0});
-    t->a.gravity = gw_v3(0, 0, -9.81);
-    t->count = count;
-    t->surface = (gw_contact_material){.friction = friction};
     gw_shape ball = round_shape(GW_SHAPE_SPHERE, 0.02, 0);
-    for (int i = 0; i < count; i++)
-        thrown_body(t, i, &ball, at[i]);
-    assert_true(gw_shape_copy(&t->wall, wall, NULL));
-    gw_collider collider = {count, &t->wall, gw_pose_identity(), 0};
-    thrown_start(t, &collider, 1, 0.005);
-}
-
-static double energy(const thrown *t, int m, gw_vec3 *p)
-{
-    gw_pose pose;
-    gw_twist twist;
-    gw_model_body(t->a.system[m].model, 0, &pose, &twist);
-    *p = pose.p;
-    double i = t->mass[m].inertia.m[0][0] / t->mass[m].mass;
-    return 0.5 * gw_norm2(twist.v) + 0.5 * i * gw_norm2(twist.w) + 9.81 * pose.p.z;
+    shapes_on(t, &ball, count, at, wall, friction, 1e-3);
 }
 
 /* A ball in a bowl from 0.5 rad: 10 s with and without friction. It loses at most 1e-3 of its
@@ -340,42 +252,15 @@ static double energy(const thrown *t, int m, gw_vec3 *p)
 static void a_ball_in_a_bowl_keeps_its_energy(void **state)
 {
     (void)state;
-    const double frictions[2] = {0, 0.8}, length = 0.28;
+    const double frictions[2] = {0, 0.8};
     gw_shape wall = bowl(0.3);
     for (int k = 0; k < 2; k++) {
-        static thrown t;
-        gw_vec3 p, at = gw_v3(length * sin(0.5), 0, -length * cos(0.5));
-        balls_on(&t, 1, &at, &wall, frictions[k]);
-        double start = energy(&t, 0, &p) + 9.81 * length, deepest = 0, farthest = 0, aside = 0;
-        double first = 0, last = 0, before = p.x;
-        int swings = 0;
-        for (int i = 0; i < 10000; i++) {
-            thrown_tick(&t);
-            double now = energy(&t, 0, &p), gap = length - gw_norm(p), time = 1e-3 * (i + 1);
-            assert_true(now + 9.81 * length < start * (1 + 1e-4));
-            deepest = fmin(deepest, gap), farthest = fmax(farthest, gap);
-            aside = fmax(aside, fabs(p.y));
-            if (before < 0 && p.x >= 0) {
-                last = time - 1e-3 * p.x / (p.x - before);
-                first = swings++ == 0 ? last : first;
-            }
-            before = p.x;
-        }
-        double lost = 1 - (energy(&t, 0, &p) + 9.81 * length) / start;
-        /* the arithmetic-geometric mean of 1 and cos(0.25) */
-        double mean = 1, other = cos(0.25), rolls = frictions[k] > 0 ? 1.4 : 1;
-        for (int i = 0; i < 6; i++) {
-            double next = 0.5 * (mean + other);
-            other = sqrt(mean * other), mean = next;
-        }
-        double period = 2 * GW_PI * sqrt(rolls * length / 9.81) / mean;
-        double slow = (last - first) / (swings - 1) / period - 1;
-        print_message("lost %.1e, gap %.1e to %.1e m, period off by %.1e, %.1e m aside\n", lost,
-                      deepest, farthest, slow, aside);
-        assert_true(fabs(lost) < 1e-3 && fabs(slow) < 1e-4 && aside < 1e-9);
-        assert_true(deepest > -2e-5 && farthest < 1e-6);
-        thrown_close(&t);
-        gw_shape_finish(&t.wall);
+        swing s =
+            swing_in_a_bowl(round_shape(GW_SHAPE_SPHERE, 0.02, 0), &wall, frictions[k], 10000);
+        print_message("lost %.1e, gap %.1e to %.1e m, period off by %.1e, %.1e m aside\n", s.lost,
+                      s.deepest, s.farthest, s.slow, s.aside);
+        assert_true(fabs(s.lost) < 1e-3 && fabs(s.slow) < 1e-4 && s.aside < 1e-9);
+        assert_true(s.gained < 1e-4 && s.deepest > -2e-5 && s.farthest < 1e-6);
     }
     gw_shape_finish(&wall);
 }
@@ -394,7 +279,7 @@ static void a_ball_on_a_sphere_moves_as_on_the_primitive(void **state)
         balls_on(&t, 1, &at, &walls[k], 0.5);
         for (int i = 0; i < 400; i++)
             thrown_tick(&t);
-        energy(&t, 0, &end[k]);
+        energy_of(&t, 0, &end[k]);
         thrown_close(&t);
         gw_shape_finish(&t.wall);
     }

@@ -1,0 +1,572 @@
+/*
+ * Contact points of two free-form surfaces, a and b, in the frame of b. Pairs of triangles that are
+ * near give starts, the local minima of their heights; from each Newton's method goes to the local
+ * minimum of the height h(u, v) of a's points over their feet on b (free_form.c). There
+ *
+ *   n . S_u = n . S_v = 0,   K = M + H positive definite
+ *
+ * n being b's normal at the foot, towards a, M the second fundamental form of a along n, and H that
+ * of the distance from b. When a is displaced by d and n, fixed to a, tilts by w, the touching
+ * points move over b by x = K^-1 (M d + w), and to second order
+ *
+ *   gap = h + n . d + 1/2 d . P d + d . H K^-1 w - 1/2 w . K^-1 w,    P = H K^-1 M
+ *
+ * The candidate (candidate.h) has a ball that touches a from inside, of the radius r of its mean
+ * curvature, so that d is that of the ball's centre, and rotation of a sphere changes nothing:
+ *
+ *   T = H K^-1 (1 - r M),    W = r^2 P - r (H K^-1 + K^-1 H) - K^-1 + r
+ *
+ * RT safe.
+ */
+#include <assert.h>
+
+#include "rt/collision/free_form_private.h"
+#include "rt/geometry/nurbs_pole.h"
+
+enum {
+    NEAR_MAX = 384, /* triangles, of the surface with smaller ones */
+    SLOTS = 1024,   /* of hash tables: above three corners of each */
+    STARTS_MAX = 8,
+    STEPS_MAX = 16,  /* of Newton's method */
+    HALVINGS_MAX = 4 /* of one */
+};
+
+#define BENDS_LEAST  1e-2 /* relative curvature times the size that is reckoned with, at least */
+#define NEARLY_LEVEL 0.02 /* sine */
+
+/* ---- second order ---------------------------------------------------------------------------- */
+
+typedef struct matrix2 {
+    double m[2][2];
+} matrix2;
+
+static matrix2 multiply(matrix2 a, matrix2 b)
+{
+    matrix2 out;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++)
+            out.m[i][k] = a.m[i][0] * b.m[0][k] + a.m[i][1] * b.m[1][k];
+    return out;
+}
+
+/* G^T m G, G the rotation by the angle with that cosine and sine. */
+static matrix2 rotate(matrix2 m, double c, double s)
+{
+    return multiply((matrix2){{{c, s}, {-s, c}}}, multiply(m, (matrix2){{{c, -s}, {s, c}}}));
+}
+
+/* The bend of two surfaces: `h` is H, `m` M (curvatures towards n), r as above (m). *least: the
+ * smaller eigenvalue of K (1/m), which counts as no less than `floor`. */
+static gw_curvatures bend_of_two(const gw_curvatures *h, const gw_curvatures *m, gw_vec3 n,
+                                 double r, double floor, double *least)
+{
+    gw_curvatures bend = {.tilts = true, .other = n};
+    matrix2 hh = {{{h->curvature[0], 0}, {0, h->curvature[1]}}}, mm = {{{0, 0}, {0, 0}}};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++)
+            for (int j = 0; j < 2; j++)
+                mm.m[i][k] += m->curvature[j] * gw_dot(m->direction[j], h->direction[i]) *
+                              gw_dot(m->direction[j], h->direction[k]);
+    double uu = hh.m[0][0] + mm.m[0][0], uv = mm.m[0][1], vv = hh.m[1][1] + mm.m[1][1];
+    *least = 0.5 * (uu + vv) - hypot(0.5 * (uu - vv), uv);
+    double more = fmax(0, floor - *least); /* as if a were a little more curved */
+    mm.m[0][0] += more, mm.m[1][1] += more;
+    uu += more, vv += more;
+    double det = uu * vv - uv * uv;
+    matrix2 inverse = {{{vv / det, -uv / det}, {-uv / det, uu / det}}}, t, w;
+    matrix2 hk = multiply(hh, inverse), p = multiply(hk, mm);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            t.m[i][k] = hk.m[i][k] - r * p.m[i][k];
+            w.m[i][k] = r * r * p.m[i][k] - r * (hk.m[i][k] + hk.m[k][i]) - inverse.m[i][k] +
+                        (i == k ? r : 0);
+        }
+    double twist = 0.5 * (p.m[0][1] + p.m[1][0]), half = 0.5 * (p.m[0][0] - p.m[1][1]);
+    double turn = 0.5 * atan2(twist, half), c = cos(turn), s = sin(turn);
+    bend.curvature[0] = 0.5 * (p.m[0][0] + p.m[1][1]) + hypot(half, twist);
+    bend.curvature[1] = 0.5 * (p.m[0][0] + p.m[1][1]) - hypot(half, twist);
+    bend.direction[0] = gw_add(gw_scale(c, h->direction[0]), gw_scale(s, h->direction[1]));
+    bend.direction[1] = gw_add(gw_scale(-s, h->direction[0]), gw_scale(c, h->direction[1]));
+    t = rotate(t, c, s);
+    w = rotate(w, c, s);
+    for (int i = 0; i < 4; i++) {
+        bend.across[i / 2][i % 2] = t.m[i / 2][i % 2];
+        bend.tilt[i / 2][i % 2] = w.m[i / 2][i % 2];
+    }
+    return bend;
+}
+
+/* ---- triangles that are near ------------------------------------------------------------------
+ */
+
+typedef struct near_triangles {
+    int a, b;           /* the nearest ones */
+    double height;      /* of a's over b's, positive on the side of b's normal (m) */
+    double x[2], of[2]; /* parameters of b and of a there */
+} near_triangles;
+
+typedef struct pair_search {
+    const gw_free_form_query *query; /* of b */
+    const gw_free_form *a, *b;
+    gw_vec3 origin; /* of a's frame in that of b */
+    gw_mat3 rotation;
+    bool by_a;              /* the triangles of a are the smaller ones: an entry for each */
+    int count, slot[SLOTS]; /* index + 1, by that triangle */
+    near_triangles near[NEAR_MAX];
+    gw_edged_form edges[2]; /* of a and b, each in the frame of the other */
+} pair_search;
+
+static gw_vec3 of_a(const pair_search *s, gw_vec3 x)
+{
+    return gw_add(s->origin, gw_mat3_mul(&s->rotation, x));
+}
+
+static gw_vec3 into_a(const pair_search *s, gw_vec3 x)
+{
+    return gw_mat3_tmul(&s->rotation, gw_sub(x, s->origin));
+}
+
+static unsigned slot_of(int i)
+{
+    unsigned h = (unsigned)i * 0x9e3779b1u;
+    return (h ^ h >> 15) % SLOTS;
+}
+
+static near_triangles *entry_of(pair_search *s, int triangle)
+{
+    unsigned at = slot_of(triangle);
+    for (; s->slot[at] != 0; at = (at + 1) % SLOTS) {
+        near_triangles *e = &s->near[s->slot[at] - 1];
+        if ((s->by_a ? e->a : e->b) == triangle)
+            return e;
+    }
+    if (s->count == NEAR_MAX)
+        return NULL;
+    s->slot[at] = ++s->count;
+    near_triangles *e = &s->near[s->count - 1];
+    e->a = e->b = triangle;
+    e->height = INFINITY;
+    return e;
+}
+
+static gw_vec3 middle_of(const gw_free_form *f, int t, double *radius)
+{
+    gw_vec3 middle = {0, 0, 0};
+    *radius = 0;
+    for (int k = 0; k < 3; k++)
+        middle = gw_mul_add(middle, 1. / 3, gw_triangle_corner(f, t, k));
+    for (int k = 0; k < 3; k++)
+        *radius = fmax(*radius, gw_distance(middle, gw_triangle_corner(f, t, k)));
+    return middle;
+}
+
+static void note_edge(gw_edged_form *e, int triangle)
+{
+    if (e->form->lean[triangle] < 1 || e->count == GW_FREE_FORM_EDGED)
+        return;
+    for (int i = 0; i < e->count; i++)
+        if (e->triangles[i] == triangle)
+            return;
+    e->triangles[e->count++] = triangle;
+}
+
+/* Keeps of each smaller triangle the larger one that is nearest to its middle, unless the latter's
+ * normals do not lead there. */
+static bool on_near(void *context, int u, int t)
+{
+    pair_search *s = context;
+    const gw_free_form *fine = s->by_a ? s->a : s->b, *coarse = s->by_a ? s->b : s->a;
+    int a = s->by_a ? t : u, b = s->by_a ? u : t;
+    note_edge(&s->edges[0], a);
+    note_edge(&s->edges[1], b);
+    static const double thirds[3] = {1. / 3, 1. / 3, 1. / 3};
+    double radius, share[3];
+    gw_vec3 x = middle_of(fine, t, &radius);
+    x = s->by_a ? of_a(s, x) : into_a(s, x);
+    gw_vec3 y = gw_triangle_closest(coarse, u, x, share), d = gw_sub(x, y);
+    double distance = gw_norm(d), aside = gw_norm(gw_reject(d, coarse->normals[u]));
+    if (aside > coarse->lean[u] * distance + coarse->sag + radius)
+        return true;
+    near_triangles *e = entry_of(s, t);
+    if (!e)
+        return false;
+    if (distance >= fabs(e->height))
+        return true;
+    gw_vec3 up = s->by_a ? d : gw_neg(gw_mat3_mul(&s->rotation, d));
+    e->a = a, e->b = b;
+    e->height = copysign(distance, gw_dot(up, s->b->normals[b]));
+    gw_triangle_parameters(coarse, u, share, s->by_a ? e->x : e->of);
+    gw_triangle_parameters(fine, t, thirds, s->by_a ? e->of : e->x);
+    return true;
+}
+
+static void corners_of(void *context, int triangle, gw_vec3 corner[3])
+{
+    const pair_search *s = context;
+    for (int k = 0; k < 3; k++)
+        corner[k] = gw_triangle_corner(s->by_a ? s->b : s->a, triangle, k);
+}
+
+static gw_mat3 transpose(const gw_mat3 *m)
+{
+    gw_mat3 t;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            t.m[i][k] = m->m[k][i];
+    return t;
+}
+
+/* The triangles within `reach` (m) of the other surface's. */
+static void find_near(pair_search *s, double reach)
+{
+    gw_aabb_near near = {.origin = s->origin,
+                         .rotation = s->rotation,
+                         .reach = reach + s->a->sag + s->b->sag,
+                         .opposite = s->a->mesh->closed && s->b->mesh->closed,
+                         .triangle = corners_of,
+                         .near = on_near,
+                         .context = s};
+    if (!s->by_a) {
+        near.origin = s->edges[1].origin;
+        near.rotation = s->edges[1].rotation;
+    }
+    gw_trimesh_near_pairs(s->by_a ? s->b->trimesh : s->a->trimesh,
+                          s->by_a ? s->a->trimesh : s->b->trimesh, &near);
+}
+
+/* The entries that are no higher (times `side`) than any that shares a corner with them, the lowest
+ * first; returns how many. */
+static int local_minima(const pair_search *s, double side, int starts[STARTS_MAX])
+{
+    const gw_mesh *mesh = s->by_a ? s->a->mesh : s->b->mesh;
+    int slot[SLOTS] = {0}, corners = 0, count = 0;
+    int vertex[3 * NEAR_MAX], corner[NEAR_MAX][3];
+    double least[3 * NEAR_MAX];
+    for (int i = 0; i < s->count; i++)
+        for (int k = 0; k < 3; k++) {
+            int v = mesh->triangles[s->by_a ? s->near[i].a : s->near[i].b][k];
+            unsigned at = slot_of(v);
+            while (slot[at] != 0 && vertex[slot[at] - 1] != v)
+                at = (at + 1) % SLOTS;
+            if (slot[at] == 0) {
+                vertex[corners] = v;
+                least[corners] = INFINITY;
+                slot[at] = ++corners;
+            }
+            corner[i][k] = slot[at] - 1;
+            least[corner[i][k]] = fmin(least[corner[i][k]], side * s->near[i].height);
+        }
+    for (int i = 0; i < s->count; i++) {
+        double height = side * s->near[i].height;
+        if (height > least[corner[i][0]] || height > least[corner[i][1]] ||
+            height > least[corner[i][2]] ||
+            (count == STARTS_MAX && height >= side * s->near[starts[count - 1]].height))
+            continue;
+        int k = count < STARTS_MAX ? count++ : count - 1;
+        for (; k > 0 && side * s->near[starts[k - 1]].height > height; k--)
+            starts[k] = starts[k - 1];
+        starts[k] = i;
+    }
+    return count;
+}
+
+/* ---- the common normal ------------------------------------------------------------------------
+ */
+
+/* A common normal of both, in the frame of b. */
+typedef struct common_normal {
+    double of[2]; /* parameters of a */
+    gw_vec3 point, n;
+    gw_foot foot; /* on b */
+    double height;
+    gw_curvatures above, own; /* H and M */
+} common_normal;
+
+/* a at x, or at xy of the plane of a pole, and its derivatives to second order, in b's frame. */
+static bool evaluate(const pair_search *s, const gw_nurbs_plane *plane, const double xy[2],
+                     double x[2], gw_nurbs_point *p)
+{
+    if (plane && !gw_nurbs_plane_evaluate(s->a->surface, plane, xy, 2, x, p))
+        return false;
+    if (!plane)
+        gw_nurbs_evaluate(s->a->surface, x, 2, NULL, p);
+    for (int i = 0; i <= 2; i++)
+        for (int k = 0; i + k <= 2; k++)
+            p->d[i][k] = gw_mat3_mul(&s->rotation, p->d[i][k]);
+    p->d[0][0] = gw_add(p->d[0][0], s->origin);
+    return true;
+}
+
+static double apply(const gw_curvatures *b, gw_vec3 x, gw_vec3 y)
+{
+    return b->curvature[0] * gw_dot(b->direction[0], x) * gw_dot(b->direction[0], y) +
+           b->curvature[1] * gw_dot(b->direction[1], x) * gw_dot(b->direction[1], y);
+}
+
+/* The step of Newton's method for n . S_u = n . S_v = 0, in a's coordinates, with curvatures that
+ * are no less than `floor` (1/m); returns its length (m). */
+static double newton_step(const gw_nurbs_point *p, gw_vec3 n, const gw_curvatures *above,
+                          double floor, double step[2])
+{
+    gw_vec3 su = p->d[1][0], sv = p->d[0][1];
+    double uu = gw_norm2(su), uv = gw_dot(su, sv), vv = gw_norm2(sv), metric = uu * vv - uv * uv;
+    double kuu = apply(above, su, su) + gw_dot(n, p->d[2][0]);
+    double kuv = apply(above, su, sv) + gw_dot(n, p->d[1][1]);
+    double kvv = apply(above, sv, sv) + gw_dot(n, p->d[0][2]);
+    /* the smaller eigenvalue of G^-1 K */
+    double trace = (kuu * vv + kvv * uu - 2 * kuv * uv) / metric;
+    double product = (kuu * kvv - kuv * kuv) / metric;
+    double least = 0.5 * trace - sqrt(fmax(0, 0.25 * trace * trace - product));
+    double more = fmax(0, floor - least);
+    kuu += more * uu, kuv += more * uv, kvv += more * vv;
+    double det = kuu * kvv - kuv * kuv, gu = gw_dot(n, su), gv = gw_dot(n, sv);
+    step[0] = -(kvv * gu - kuv * gv) / det;
+    step[1] = -(kuu * gv - kuv * gu) / det;
+    return gw_norm(gw_add(gw_scale(step[0], su), gw_scale(step[1], sv)));
+}
+
+/* Second fundamental form of a along n, in b's frame. */
+static gw_curvatures own_bend(const pair_search *s, const common_normal *c)
+{
+    gw_foot there = {.parameter = {c->of[0], c->of[1]}};
+    gw_nurbs_evaluate(s->a->surface, c->of, 2, NULL, &there.at);
+    gw_curvatures own = gw_foot_curvatures(s->a, &there, gw_mat3_tmul(&s->rotation, c->n));
+    for (int i = 0; i < 2; i++)
+        own.direction[i] = gw_mat3_mul(&s->rotation, own.direction[i]);
+    return own;
+}
+
+/* The height over b and its derivatives with a at c->of, from the foot that was found last; false
+ * where a's coordinates end or b has an edge or a kink. */
+static bool height_at(const pair_search *s, const gw_nurbs_plane *plane, const double xy[2],
+                      double side, common_normal *c, gw_nurbs_point *p)
+{
+    const double from[2] = {c->foot.parameter[0], c->foot.parameter[1]};
+    if (!evaluate(s, plane, xy, c->of, p))
+        return false;
+    c->point = p->d[0][0];
+    if (!gw_foot_find(s->b, c->point, from, &c->foot) || c->foot.sharp)
+        return false;
+    c->n = gw_scale(side, c->foot.normal);
+    c->height = side * c->foot.height;
+    c->above = gw_foot_curvatures_above(s->b, &c->foot, c->n, c->height);
+    return true;
+}
+
+/* Newton's method for the least height, from a start; steps after which it is higher are shortened.
+ * False where it does not converge, or at an edge or a kink. */
+static bool find_common_normal(const pair_search *s, const near_triangles *from, double side,
+                               common_normal *c)
+{
+    const gw_nurbs *surface = s->a->surface;
+    const double size = fmin(surface->size, s->b->surface->size),
+                 last = GW_FREE_FORM_CONVERGED * size;
+    double xy[2], step[2];
+    gw_nurbs_point p;
+    c->of[0] = from->of[0], c->of[1] = from->of[1];
+    c->foot.parameter[0] = from->x[0], c->foot.parameter[1] = from->x[1];
+    const gw_nurbs_plane *plane = gw_nurbs_coordinates(surface, c->of, xy);
+    if (!height_at(s, plane, xy, side, c, &p))
+        return false;
+    for (int i = 0, ends = 0; i < STEPS_MAX; i++) {
+        double far = newton_step(&p, c->n, &c->above, BENDS_LEAST / size, step);
+        if (!isfinite(far))
+            return false;
+        if (far < last) {
+            c->own = own_bend(s, c);
+            return true;
+        }
+        double share = far > 0.1 * size ? 0.1 * size / far : 1;
+        for (int k = 0; k < HALVINGS_MAX; k++, share *= 0.25) {
+            common_normal to = *c;
+            gw_nurbs_point there;
+            double way[2] = {plane ? xy[0] : c->of[0], plane ? xy[1] : c->of[1]};
+            way[0] += share * step[0], way[1] += share * step[1];
+            if (plane && !gw_nurbs_plane_evaluate(surface, plane, way, 0, to.of, NULL))
+                return false;
+            if (!plane)
+                to.of[0] = way[0], to.of[1] = way[1];
+            if (gw_nurbs_into_domain(surface, to.of) && ++ends > 2)
+                return false;
+            double at[2];
+            const gw_nurbs_plane *next = gw_nurbs_coordinates(surface, to.of, at);
+            if (!height_at(s, next, at, side, &to, &there))
+                return false;
+            if (to.height > c->height + last && k < HALVINGS_MAX - 1)
+                continue;
+            *c = to;
+            p = there;
+            plane = next;
+            xy[0] = at[0], xy[1] = at[1];
+            break;
+        }
+    }
+    /* where both bend nearly alike it is as good all about */
+    c->own = own_bend(s, c);
+    return gw_norm(gw_reject(c->n, gw_unit(gw_cross(p.d[1][0], p.d[0][1])))) < NEARLY_LEVEL;
+}
+
+/* ---- contact points ---------------------------------------------------------------------------
+ */
+
+static double triangle_distance(const void *context, int triangle, gw_vec3 x)
+{
+    double share[3];
+    return gw_distance(x, gw_triangle_closest(context, triangle, x, share));
+}
+
+/* 1, or -1 where a is on the side of an open surface b opposite to its normal, by the mean height
+ * of points of a. */
+static double side_of(const pair_search *s)
+{
+    double sum = 0, share[3];
+    for (int i = 0; i < GW_FREE_FORM_SAMPLES && !s->b->mesh->closed; i++) {
+        gw_vec3 x = of_a(s, s->a->samples[i]);
+        int t = gw_trimesh_nearest(s->b->trimesh, x, triangle_distance, s->b);
+        sum += gw_dot(s->b->normals[t], gw_sub(x, gw_triangle_closest(s->b, t, x, share)));
+    }
+    return sum < 0 ? -1 : 1;
+}
+
+/* The contact point at a common normal; false where both do not touch there. */
+static bool point_at(const pair_search *s, const common_normal *c, gw_manifold_point *m)
+{
+    const gw_free_form_query *q = s->query;
+    double size = fmin(s->a->surface->size, s->b->surface->size), least;
+    double mean = 0.5 * (c->own.curvature[0] + c->own.curvature[1]);
+    double r = mean * s->a->surface->size > 1 ? 1 / mean : 0;
+    if (c->height > q->reach || c->height < -GW_FREE_FORM_DEEPEST * size)
+        return false;
+    if (s->a->mesh->closed) {
+        gw_nurbs_point at;
+        gw_nurbs_evaluate(s->a->surface, c->of, 2, NULL, &at);
+        gw_vec3 out = gw_scale(s->a->outward, gw_nurbs_normal(s->a->surface, c->of, &at));
+        if (gw_dot(gw_mat3_mul(&s->rotation, out), c->n) > 0)
+            return false;
+    }
+    gw_curvatures bend = bend_of_two(&c->above, &c->own, c->n, r, BENDS_LEAST / size, &least);
+    if (!(least * size > -BENDS_LEAST))
+        return false;
+    *m = gw_foot_point(q, gw_mul_add(c->point, r, c->n), r, &c->foot, c->n, c->height + r, bend);
+    m->bend.other = m->normal;
+    return true;
+}
+
+static bool is_known(const common_normal *found, int count, double size)
+{
+    for (int i = 0; i < count; i++)
+        if (gw_distance(found[i].point, found[count].point) < GW_FREE_FORM_SAME * size)
+            return true;
+    return false;
+}
+
+static int points_between(const pair_search *s, double side, gw_manifold_point points[STARTS_MAX])
+{
+    int starts[STARTS_MAX], count = 0;
+    common_normal found[STARTS_MAX];
+    double size = fmin(s->a->surface->size, s->b->surface->size);
+    int start_count = local_minima(s, side, starts);
+    for (int i = 0; i < start_count; i++)
+        if (find_common_normal(s, &s->near[starts[i]], side, &found[count]) &&
+            !is_known(found, count, size) && point_at(s, &found[count], &points[count]))
+            count++;
+    /* numbered by a's parameters, for the feature ids */
+    for (int i = 0; i < count; i++) {
+        points[i].feature_a = GW_FEATURE_FACE;
+        for (int k = 0; k < count; k++)
+            points[i].feature_b +=
+                found[k].of[0] < found[i].of[0] || (found[k].of[0] == found[i].of[0] && k < i);
+    }
+    return count;
+}
+
+/* Edges and kinks of a over b, and those of b over a. */
+static int points_of_edges(const pair_search *s, double side, gw_manifold_point *points,
+                           int capacity)
+{
+    gw_free_form_query over = *s->query, under = over;
+    int lowest = 0;
+    for (int i = 1; i < s->count; i++)
+        if (side * s->near[i].height < side * s->near[lowest].height)
+            lowest = i;
+    over.side = side;
+    int count = gw_free_form_edges(&over, &s->edges[0], points, capacity);
+    if (s->edges[1].count == 0 || s->count == 0)
+        return count;
+    /* of a, the side where b is */
+    const near_triangles *at = &s->near[lowest];
+    gw_vec3 na = gw_mat3_mul(&s->rotation, s->a->normals[at->a]), nb = s->b->normals[at->b];
+    gw_convex frame = {.size = s->query->convex->size};
+    under.side = s->a->mesh->closed || side * gw_dot(na, nb) < 0 ? 1 : -1;
+    under.form = s->a;
+    under.origin = s->query->convex->origin;
+    under.rotation = s->query->convex->rotation;
+    under.convex = &frame;
+    int more = gw_free_form_edges(&under, &s->edges[1], points + count, capacity - count);
+    for (int i = count; i < count + more; i++)
+        points[i] = gw_manifold_point_swapped(&points[i]);
+    return count + more;
+}
+
+/* Nearest first, without memory of its own. */
+static void sort_by_gap(gw_manifold_point *points, int count)
+{
+    for (int i = 1; i < count; i++) {
+        gw_manifold_point p = points[i];
+        int k = i;
+        for (; k > 0 && points[k - 1].gap > p.gap; k--)
+            points[k] = points[k - 1];
+        points[k] = p;
+    }
+}
+
+static double triangle_size(const gw_free_form *f)
+{
+    return f->surface->size / sqrt(f->mesh->triangle_count + 1.);
+}
+
+int gw_free_form_pair(const gw_free_form_query *query, const gw_free_form *other,
+                      gw_manifold_point *points, int capacity, double *gap)
+{
+    assert(query->form && query->convex && other && points && gap);
+    /* b is the closed one, whose side is known; else the larger one */
+    const gw_free_form *form = query->form;
+    bool closed = other->mesh->closed, larger = other->surface->size > form->surface->size;
+    bool swap = closed == form->mesh->closed ? larger : closed;
+    gw_free_form_query q = *query;
+    pair_search s = {.query = &q, .a = swap ? form : other, .b = swap ? other : form};
+    gw_convex frame = {.origin = query->convex->origin, .rotation = query->convex->rotation};
+    if (swap) {
+        q.form = other;
+        q.origin = query->convex->origin;
+        q.rotation = query->convex->rotation;
+        frame.origin = query->origin;
+        frame.rotation = query->rotation;
+    }
+    frame.size = fmin(s.a->surface->size, s.b->surface->size);
+    q.convex = &frame;
+    if (!gw_finite3(q.origin) || !gw_finite3(q.convex->origin))
+        return 0;
+    s.origin = gw_into_surface(&q, q.convex->origin);
+    for (int k = 0; k < 3; k++) {
+        const gw_mat3 *m = &q.convex->rotation;
+        gw_vec3 axis = gw_mat3_tmul(&q.rotation, gw_v3(m->m[0][k], m->m[1][k], m->m[2][k]));
+        s.rotation.m[0][k] = axis.x, s.rotation.m[1][k] = axis.y, s.rotation.m[2][k] = axis.z;
+    }
+    s.by_a = triangle_size(s.a) < triangle_size(s.b);
+    gw_vec3 nowhere = {0, 0, 0};
+    s.edges[0] = (gw_edged_form){.form = s.a, .origin = s.origin, .rotation = s.rotation};
+    s.edges[1] = (gw_edged_form){
+        .form = s.b, .origin = into_a(&s, nowhere), .rotation = transpose(&s.rotation)};
+    find_near(&s, q.reach);
+    gw_manifold_point found[STARTS_MAX + GW_TRIMESH_POINTS];
+    double side = s.count > 0 ? side_of(&s) : 1;
+    int count = points_between(&s, side, found);
+    count += points_of_edges(&s, side, found + count, GW_TRIMESH_POINTS);
+    sort_by_gap(found, count);
+    *gap = count > 0 ? found[0].gap : q.reach;
+    count = gw_trimesh_reduce(found, count, capacity);
+    for (int i = 0; i < count; i++)
+        points[i] = swap ? gw_manifold_point_swapped(&found[i]) : found[i];
+    return count;
+}
