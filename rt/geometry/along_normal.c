@@ -153,6 +153,7 @@ static gw_quat align_with_normal(const gw_submanifold *set, gw_quat a, gw_vec3 n
 #define NEAREST_TURNS    6    /* rotations about the axis at each sample */
 #define NEAREST_BEST     10   /* samples that descents start from */
 #define NEAREST_STEPS    60   /* of one descent */
+#define NEAREST_WORK     20   /* of one pose, see gw_submanifold_count_work() */
 #define NEAREST_LOCAL    1e-3 /* of the length: a nearer pose is accepted after one descent */
 
 typedef struct along_search {
@@ -204,6 +205,8 @@ static along_pose pose_beside(const along_search *s, double u, double v, gw_quat
 {
     const gw_locus *l = &s->set->translation.locus;
     along_pose c = {.parameter = {u, v}};
+    if (l->work)
+        *l->work -= NEAREST_WORK;
     gw_nurbs_into_domain(l->nurbs, c.parameter);
     for (int k = 0; k < l->nurbs->dimension; k++) {
         double low, high;
@@ -330,13 +333,20 @@ static double newton_step(const along_search *s, unsigned held, double *raise, a
     return 0;
 }
 
+/* True where `poses` more poses may be tried. */
+static bool has_work_left(const along_search *s, long poses)
+{
+    const long *work = s->set->translation.locus.work;
+    return !work || *work >= poses * NEAREST_WORK;
+}
+
 /* Newton's method within the domain. Along a knot with a jump of the curvature f has a valley: one
  * or both parameters are then held fixed and the others continue. */
 static along_pose descend_along(const along_search *s, along_pose c)
 {
     static const unsigned held[] = {0, 2, 4, 6};
     double raise = 0;
-    for (int i = 0, h = 0; i < NEAREST_STEPS && h < 4; i++) {
+    for (int i = 0, h = 0; i < NEAREST_STEPS && h < 4 && has_work_left(s, 1); i++) {
         double before = c.f, moved = newton_step(s, held[h], &raise, &c);
         bool stays = moved < 1e-9 * s->length || before - c.f < 1e-12 * before;
         h = stays ? h + 1 : h > 0 && i % 4 == 0 ? 0 : h;
@@ -427,7 +437,8 @@ double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, d
     for (int k = 0; k < 2; k++)
         grid.n[k] = k < l->nurbs->dimension ? samples_along(&d[k]) : 0;
     int count = 0;
-    bool far = best.f > NEAREST_LOCAL * NEAREST_LOCAL * length * length;
+    bool far = best.f > NEAREST_LOCAL * NEAREST_LOCAL * length * length &&
+               has_work_left(&s, (grid.n[0] + 1L) * (grid.n[1] + 1L));
     for (int i = 0; far && i <= grid.n[0]; i++)
         for (int j = 0; j <= grid.n[1]; j++)
             grid.f[i][j] = grid_pose(&s, &grid, a, i, j).f;

@@ -32,7 +32,7 @@ void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, dou
 
 /* The pose of the set nearest to `near`, edges and ends of the shape included, and its distance
  * (m): a descent from the shape's point closest to s and, if the result is not close, from the best
- * points of a grid over the whole set. */
+ * points of a grid over the whole set, as far as the set's bound of work goes. */
 double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                                gw_pose *nearest);
 

@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+/* Bound of the work on free-form shapes when a body is put on another set, in rows evaluated: some
+ * 1 ms, the period of the loop. The nearest pose is a local one beyond. */
+#define SWITCH_WORK 20000
+
 /* Solves for the branch with this id of the object's present constraints, at the pose nearest to
  * `from`. */
 static gw_moving_submanifold_status solve_branch_at(gw_kinematics *kinematics, int object,
@@ -33,7 +37,12 @@ gw_pose gw_moving_submanifold_nearest(const gw_guided_def *def, const gw_pose *n
                                       const gw_pose *otherwise)
 {
     gw_pose to = *otherwise;
-    gw_submanifold_nearest(&def->set, near, def->length, &to);
+    gw_submanifold set = def->set;
+    long work = SWITCH_WORK;
+    gw_submanifold_count_work(&set, &work);
+    gw_submanifold_nearest(&set, near, def->length, &to);
+    if (work <= 0 && set.general) /* the search may have ended before it was on the set */
+        gw_rows_project(def->set.rows, set.row_count, 6 - set.dof, def->length, 12, &to);
     return gw_finite_pose(&to) ? to : *otherwise;
 }
 

@@ -350,6 +350,34 @@ static void nearest_poses_are_of_all_bends(void **unused)
     }
 }
 
+/* Without work that is left, the nearest pose is on the set all the same, and soon found. */
+static void the_nearest_pose_has_a_bound_of_work(void **unused)
+{
+    (void)unused;
+    static gw_solution s;
+    unsigned long long random = 3;
+    gw_nurbs *surface = random_bicubic(&random, 9, 0.3);
+    gw_constraint c = nozzle(surface, false);
+    c.value = 0;
+    gw_problem p = {{{0.3, 0.4, 1}, {1, 0, 0, 0}}, 1, 1, &c};
+    gw_solve(&p, &s);
+    assert_int_equal(s.status, GW_SOLVED);
+    gw_submanifold set = s.branches[0].set;
+    const long bounds[] = {1000000, 20000, 0};
+    for (int i = 0; i < 3; i++) {
+        long work = bounds[i];
+        gw_pose x;
+        gw_submanifold_count_work(&set, &work);
+        double distance = gw_submanifold_nearest(&set, &p.pose, 1, &x);
+        assert_true(distance >= s.branches[0].distance - 1e-12);
+        assert_true(gw_constraint_residual(&c, &x, 1) < 1e-9);
+        assert_true(work < bounds[i]);
+        /* besides the search of the surface, one sample at least and a step at most */
+        assert_true(i == 0 ? bounds[i] - work > 20000 : work > -1000);
+    }
+    gw_nurbs_put(surface);
+}
+
 /* A body at the nearest pose of the branch, thrown along its freedoms: its energy stays, and it is
  * never off. */
 static void check_swing(const gw_constraint *c, const gw_pose *near, double by,
@@ -413,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_tangent_combines_with_other_constraints),
         cmocka_unit_test(nearest_poses_are_of_the_whole_shape),
         cmocka_unit_test(nearest_poses_are_of_all_bends),
+        cmocka_unit_test(the_nearest_pose_has_a_bound_of_work),
         cmocka_unit_test(energy_is_kept_along_normals_and_tangents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
