@@ -40,13 +40,21 @@ typedef struct pair_search {
     pair_of_parts heap[HEAP_ROOM];
 } pair_search;
 
+/* Adds a pair; without room, the farthest of the pairs that have no children, or itself, is
+ * dropped. */
 static void push_pair(pair_search *q, const pair_of_parts *w)
 {
-    if (q->count == HEAP_ROOM) {
-        q->given_up = fmin(q->given_up, w->bound);
-        return;
+    int i = q->count;
+    if (i == HEAP_ROOM) {
+        i = HEAP_ROOM / 2;
+        for (int k = i + 1; k < HEAP_ROOM; k++)
+            i = q->heap[k].bound > q->heap[i].bound ? k : i;
+        q->given_up = fmin(q->given_up, fmax(w->bound, q->heap[i].bound));
+        if (w->bound >= q->heap[i].bound)
+            return;
+    } else {
+        q->count++;
     }
-    int i = q->count++;
     for (; i > 0 && q->heap[(i - 1) / 2].bound > w->bound; i = (i - 1) / 2)
         q->heap[i] = q->heap[(i - 1) / 2];
     q->heap[i] = *w;

@@ -6,12 +6,14 @@
 #include "rt/geometry/nurbs_nearest.h"
 #include "tests/unit/nurbs_fixture.h"
 
-#define REFINED   3     /* samples that the exhaustive search refines */
-#define NEWTON    20    /* steps of it */
-#define ROUNDING  1e-12 /* of the size: distances that differ by less are equal */
-#define SUBSTEPS  16    /* of a followed step, for the check */
-#define STEP      5e-4  /* of the size: a followed step */
-#define SAME_FOOT 1e-6  /* of the size: feet nearer to one another are equal */
+#define REFINED    3  /* samples that the exhaustive search refines */
+#define NEWTON     20 /* steps of it */
+#define PAIR_GRID  16 /* samples of each shape of a pair along each direction */
+#define PAIR_CELLS 100000
+#define ROUNDING   1e-12 /* of the size: distances that differ by less are equal */
+#define SUBSTEPS   16    /* of a followed step, for the check */
+#define STEP       5e-4  /* of the size: a followed step */
+#define SAME_FOOT  1e-6  /* of the size: feet nearer to one another are equal */
 
 /* ---- surfaces -------------------------------------------------------------------------------- */
 
@@ -65,7 +67,7 @@ static double half_square(const gw_nurbs *s, gw_vec3 to, const double x[2], doub
     g[1] = gw_dot(d, v);
     h[0] = gw_dot(u, u) + gw_dot(d, at.d[2][0]);
     h[1] = gw_dot(u, v) + gw_dot(d, at.d[1][1]);
-    h[2] = gw_dot(v, v) + gw_dot(d, at.d[0][2]);
+    h[2] = s->dimension == 2 ? gw_dot(v, v) + gw_dot(d, at.d[0][2]) : 1;
     return 0.5 * gw_dot(d, d);
 }
 
@@ -103,7 +105,8 @@ static double refined(const gw_nurbs *s, gw_vec3 to, double x[2])
     return sqrt(2 * now);
 }
 
-static double exhaustive(const gw_nurbs *s, const samples *all, gw_vec3 to)
+/* The distance, and the parameters of its point. */
+static double exhaustive(const gw_nurbs *s, const samples *all, gw_vec3 to, double at[2])
 {
     int best[REFINED], count = 0, total = all->n * all->n;
     double square[REFINED], least = HUGE_VAL;
@@ -127,7 +130,9 @@ static double exhaustive(const gw_nurbs *s, const samples *all, gw_vec3 to)
     for (int k = 0; k < count; k++) {
         double x[2] = {parameter_of(s, 0, best[k] / all->n, all->n),
                        parameter_of(s, 1, best[k] % all->n, all->n)};
-        least = fmin(least, refined(s, to, x));
+        double here = refined(s, to, x);
+        if (here < least)
+            least = here, at[0] = x[0], at[1] = x[1];
     }
     return least;
 }
@@ -139,12 +144,71 @@ static void query(const gw_nurbs *s, const samples *all, unsigned long long *see
     gw_vec3 to = gw_add(middle, random_vector(seed, 0.8 * s->size));
     gw_nurbs_nearest nearest;
     gw_nurbs_nearest_point(s, to, &nearest);
-    double least = exhaustive(s, all, to), more = (nearest.distance - least) / s->size;
+    double at[2], least = exhaustive(s, all, to, at), more = (nearest.distance - least) / s->size;
     found->queries++;
     found->farther += more > ROUNDING;
     found->worst = fmax(found->worst, more);
     found->untrue += nearest.bound > least + ROUNDING * s->size;
     found->uncertain += nearest.bound < nearest.distance - 1.01e-9 * s->size;
+}
+
+/* ---- pairs ----------------------------------------------------------------------------------- */
+
+static gw_vec3 point_at(const gw_nurbs *s, const double x[2])
+{
+    gw_nurbs_point at;
+    gw_nurbs_evaluate(s, x, 0, NULL, &at);
+    return at.d[0][0];
+}
+
+/* The distance of a pair of points, as near as searches on one shape for the point of the other
+ * get: from the sample of a with the closest point of b, in turn. */
+static double exhaustive_pair(const gw_nurbs *a, const samples *of_a, const gw_nurbs *b,
+                              const samples *of_b, const gw_pose *a_from_b)
+{
+    double x[2] = {0, 0}, y[2] = {0, 0}, least = HUGE_VAL;
+    gw_pose b_from_a = gw_pose_inverse(a_from_b);
+    for (int i = 0; i < of_a->n * of_a->n; i++) {
+        double at[2] = {0, 0};
+        double here = exhaustive(b, of_b, gw_pose_point(&b_from_a, of_a->point[i]), at);
+        if (!(here < least))
+            continue;
+        least = here, y[0] = at[0], y[1] = at[1];
+        x[0] = parameter_of(a, 0, i / of_a->n, of_a->n);
+        x[1] = parameter_of(a, 1, i % of_a->n, of_a->n);
+    }
+    for (double before = HUGE_VAL; least < before - ROUNDING * a->size;) {
+        before = least;
+        least = fmin(least, refined(a, gw_pose_point(a_from_b, point_at(b, y)), x));
+        least = fmin(least, refined(b, gw_pose_point(&b_from_a, point_at(a, x)), y));
+    }
+    return least;
+}
+
+/* Curves and surfaces in random poses, apart or through one another. */
+static void query_pair(unsigned long long *seed, int i, samples *of_a, samples *of_b,
+                       nearest_findings *found)
+{
+    gw_nurbs *a = random_nurbs(seed, i), *b = random_nurbs(seed, i / 2);
+    gw_vec3 turn = random_vector(seed, 2),
+            middle_a = gw_scale(0.5, gw_add(a->bounds.low, a->bounds.high)),
+            middle_b = gw_scale(0.5, gw_add(b->bounds.low, b->bounds.high));
+    gw_pose pose = {middle_a, gw_quat_exp(turn)};
+    pose.p = gw_add(pose.p, random_vector(seed, 0.6 * (a->size + b->size)));
+    pose.p = gw_sub(pose.p, gw_rotate(pose.q, middle_b));
+    take_samples(a, of_a);
+    take_samples(b, of_b);
+    gw_nurbs_pair nearest;
+    gw_nurbs_nearest_pair(a, b, &pose, PAIR_CELLS, &nearest);
+    gw_vec3 from = point_at(a, nearest.parameter[0]);
+    gw_vec3 to = gw_pose_point(&pose, point_at(b, nearest.parameter[1]));
+    double size = fmin(a->size, b->size), least = exhaustive_pair(a, of_a, b, of_b, &pose);
+    found->pairs++;
+    found->pairs_farther += nearest.distance > least + 1e-4 * size + ROUNDING * a->size;
+    found->pairs_untrue += nearest.bound > least + ROUNDING * (a->size + b->size) ||
+                           fabs(gw_distance(from, to) - nearest.distance) > 1e-9 * size;
+    gw_nurbs_put(a);
+    gw_nurbs_put(b);
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
@@ -167,13 +231,6 @@ static bool plain_newton(const gw_nurbs *s, gw_vec3 to, double x[2])
     return false;
 }
 
-static gw_vec3 foot(const gw_nurbs *s, const double x[2])
-{
-    gw_nurbs_point at;
-    gw_nurbs_evaluate(s, x, 0, NULL, &at);
-    return at.d[0][0];
-}
-
 typedef enum agreement { SAME, OTHER, UNKNOWN } agreement;
 
 /* Whether small steps from `from` to `to` end at the foot `end`. */
@@ -186,7 +243,7 @@ static agreement same_branch(const gw_nurbs *s, gw_vec3 from, gw_vec3 to, const 
         if (!plain_newton(s, at, x))
             return UNKNOWN;
     }
-    return gw_distance(foot(s, x), foot(s, end)) < SAME_FOOT * s->size ? SAME : OTHER;
+    return gw_distance(point_at(s, x), point_at(s, end)) < SAME_FOOT * s->size ? SAME : OTHER;
 }
 
 static void walk(const gw_nurbs *s, long steps, unsigned long long *seed, nearest_findings *found)
@@ -221,7 +278,7 @@ static void walk(const gw_nurbs *s, long steps, unsigned long long *seed, neares
 
 nearest_findings nearest_campaign_run(const nearest_campaign *c)
 {
-    assert(c->surfaces > 0 && c->grid > 1);
+    assert(c->surfaces > 0 && c->grid * c->grid >= 2 * PAIR_GRID * PAIR_GRID);
     nearest_findings found = {0};
     unsigned long long seed = c->seed;
     samples all = {c->grid, malloc(sizeof(gw_vec3) * (size_t)(c->grid * c->grid))};
@@ -235,6 +292,9 @@ nearest_findings nearest_campaign_run(const nearest_campaign *c)
         walk(s, c->steps / c->surfaces, &seed, &found);
         gw_nurbs_put(s);
     }
+    samples of_a = {PAIR_GRID, all.point}, of_b = {PAIR_GRID, all.point + PAIR_GRID * PAIR_GRID};
+    for (int i = 0; i < c->pairs; i++)
+        query_pair(&seed, i, &of_a, &of_b, &found);
     free(all.point);
     return found;
 }

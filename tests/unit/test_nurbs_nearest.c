@@ -70,12 +70,14 @@ static void an_exhaustive_search_finds_nothing_closer(void **state)
 {
     (void)state;
     nearest_findings f = nearest_campaign_run(&(nearest_campaign){
-        .surfaces = 20, .queries = 2000, .steps = 20000, .grid = 60, .seed = 3});
+        .surfaces = 20, .queries = 2000, .steps = 20000, .pairs = 40, .grid = 60, .seed = 3});
     print_message("%ld queries, %.1e farther at most; %ld steps, %ld events\n", f.queries, f.worst,
                   f.steps, f.events);
     assert_int_equal(f.farther, 0);
     assert_int_equal(f.untrue, 0);
     assert_int_equal(f.lost, 0);
+    assert_int_equal(f.pairs_farther, 0);
+    assert_int_equal(f.pairs_untrue, 0);
     assert_true(f.checked > f.steps * 9 / 10);
 }
 
