@@ -209,7 +209,7 @@ static const wire_table joint_spring = {.about = "Of each coordinate; 0 unless g
          .about = "of the first coordinate"},                                                      \
     {                                                                                              \
         "collide", BOOLEAN, AT(gw_scene_joint, collide), OMITTED,                                  \
-            .about = "what it joins may collide; false unless given"                               \
+            .about = "what it joins may collide where contact is enabled; false unless given"      \
     }
 
 static const wire_field of_plain[] = {JOINT_FIELDS, {0}};
