@@ -121,7 +121,8 @@ static void take_aims(gw_impact *x, double h)
 /* True if all contacts were loaded for SETTLING or longer and none holds: then redundant contacts
  * share loads, which are the least ones: for free rows (open by up to 0.1 um) min |P| over P >= 0;
  * for faces held as a whole min |force|^2 + |couple / radius|^2, then for the contacts of each face
- * the least P >= 0 with that sum and centre. */
+ * the least P >= 0 with that sum and centre. The motion does not depend on this choice, but
+ * friction limits and reported forces do. */
 static bool may_share(const gw_impact *x)
 {
     bool all = true;
