@@ -378,13 +378,16 @@ static gw_free_form_query free_form_query(const gw_free_form *form, const gw_tri
                                 .reach = query->reach};
 }
 
-/* Two free-form surfaces. */
+/* Two free-form surfaces; by their triangles where only edges or kinks cross, which have no common
+ * normal with a surface. */
 static int free_forms_manifold(const gw_free_form *form, const gw_free_form *other,
                                const gw_trimesh_query *query, gw_manifold_point *points,
                                int capacity, double *gap)
 {
     gw_free_form_query q = free_form_query(form, query);
     int count = gw_free_form_pair(&q, other, points, capacity, gap);
+    if (count < 0)
+        return gw_trimesh_manifold(query, points, capacity, gap);
     for (int i = 0; query->mesh_is_a && i < count; i++)
         points[i] = gw_manifold_point_swapped(&points[i]);
     return count;

@@ -47,8 +47,8 @@ int gw_free_form_solid(const gw_free_form_query *query, gw_manifold_point *point
                        double *gap);
 
 /* Contact points of two surfaces: `other` (a), whose frame is that of the query's solid, and the
- * query's (b). Each is a local minimum of their distance. *gap as by gw_free_form_ball(). RT safe.
- */
+ * query's (b). Each is a local minimum of their distance. *gap as by gw_free_form_ball(). -1: only
+ * edges or kinks of both are near one another. RT safe. */
 int gw_free_form_pair(const gw_free_form_query *query, const gw_free_form *other,
                       gw_manifold_point *points, int capacity, double *gap);
 

@@ -563,6 +563,8 @@ int gw_free_form_pair(const gw_free_form_query *query, const gw_free_form *other
     double side = s.count > 0 ? side_of(&s) : 1;
     int count = points_between(&s, side, found);
     count += points_of_edges(&s, side, found + count, GW_TRIMESH_POINTS);
+    if (count == 0 && s.edges[0].count > 0 && s.edges[1].count > 0)
+        return -1;
     sort_by_gap(found, count);
     *gap = count > 0 ? found[0].gap : q.reach;
     count = gw_trimesh_reduce(found, count, capacity);

@@ -222,6 +222,47 @@ static void nothing_thrown_passes_a_sheet(void **state)
     }
 }
 
+/* A square that stands on an edge, along x or y, its middle at height z. */
+static gw_shape upright(double size, bool along_y, double z)
+{
+    static const double knots[] = {0, 0, 1, 1};
+    gw_vec3 points[4];
+    for (int i = 0; i < 4; i++) {
+        double along = size * (i / 2 - 0.5);
+        points[i] = gw_v3(along_y ? 0 : along, along_y ? along : 0, z + size * (i % 2 - 0.5));
+    }
+    const gw_nurbs_def def = {.dimension = 2,
+                              .degree = {1, 1},
+                              .count = {2, 2},
+                              .knot_count = {4, 4},
+                              .knots = {knots, knots},
+                              .points = points};
+    gw_shape shape = {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_create(&def, NULL)};
+    assert_non_null(shape.nurbs);
+    return shape;
+}
+
+/* A square that falls with its lower edge across the upper edge of another one. */
+static void edges_that_cross_hold_each_other(void **state)
+{
+    (void)state;
+    static thrown t;
+    gw_shape wall = upright(0.5, false, -0.25), body = upright(0.2, true, 0);
+    gw_vec3 at = gw_v3(0, 0, 0.13);
+    shapes_on(&t, &body, 1, &at, &wall, 0.3, 1e-3);
+    gw_pose pose;
+    gw_twist twist;
+    for (int i = 0; i < 200; i++)
+        thrown_tick(&t);
+    gw_model_body(t.a.system[0].model, 0, &pose, &twist);
+    print_message("its middle is %g m above the edge\n", pose.p.z);
+    assert_true(pose.p.z > 0.09);
+    thrown_close(&t);
+    gw_shape_finish(&t.wall);
+    gw_shape_finish(&wall);
+    gw_shape_finish(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_gap_is_followed_as_either_surface_turns),
         cmocka_unit_test(a_ball_of_free_form_swings_in_a_bowl_as_a_pendulum),
         cmocka_unit_test(nothing_thrown_passes_a_sheet),
+        cmocka_unit_test(edges_that_cross_hold_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
