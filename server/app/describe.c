@@ -187,7 +187,7 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
     const char *ids[GW_MAX_PROBLEM];
     const gw_solution *solution = &placement->solution;
     constraint_ids(scene, placement, ids);
-    json_t *json = wire_solution(solution, ids);
+    json_t *json = wire_solution(solution, placement->constraints, ids, placement->count);
     json_object_set_new(json, "object", json_string(scene->objects[placement->object].id));
     json_object_set_new(json, "tool", json_boolean(placement->tool >= 0));
     json_object_set_new(json, "state", json_string(state_of(placement)));

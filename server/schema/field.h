@@ -25,10 +25,12 @@ typedef struct wire_path {
 /* The data besides the struct that encoding may need. */
 typedef struct wire_context {
     const gw_scene *scene;
-    const gw_tool *tool;    /* the tool whose state is encoded */
-    int rate;               /* of the loop (Hz) */
-    const char *const *ids; /* of constraints, in the order of a solution's bits */
-    bool clamp;             /* infinite numbers become the nearest finite ones, NaN becomes 0 */
+    const gw_tool *tool;              /* the tool whose state is encoded */
+    int rate;                         /* of the loop (Hz) */
+    const char *const *ids;           /* of constraints, in the order of a solution's bits; */
+    const gw_constraint *constraints; /* the same ones, */
+    int constraint_count;             /* as many */
+    bool clamp; /* infinite numbers become the nearest finite ones, NaN becomes 0 */
 } wire_context;
 
 /* The functions that decode, encode and describe the values of a type. `owner` is the struct that

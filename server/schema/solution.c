@@ -82,6 +82,45 @@ static const wire_type locus_radii = {NULL, encode_radii, wire_schema_numbers};
 
 static const char *const sides[] = {"world", "mobile", NULL};
 
+/* The constraint whose curve or surface the locus is; -1: none. */
+static int followed_constraint(const gw_translation_set *set, const wire_context *context)
+{
+    for (int i = 0; set->locus.nurbs && context && i < context->constraint_count; i++)
+        if (context->constraints[i].fixed.nurbs == set->locus.nurbs ||
+            context->constraints[i].mobile.nurbs == set->locus.nurbs)
+            return i;
+    return -1;
+}
+
+static bool follows_element(const void *owner, const wire_context *context)
+{
+    return followed_constraint(owner, context) >= 0;
+}
+
+ENCODE(encode_followed_element)
+{
+    const gw_translation_set *set = owner;
+    int i = followed_constraint(set, context);
+    bool fixed = context->constraints[i].fixed.nurbs == set->locus.nurbs;
+    return json_pack("{ss ss}", "constraint", context->ids[i], "side", fixed ? "fixed" : "mobile");
+}
+
+static const char *const constraint_sides[] = {"fixed", "mobile", NULL};
+static const wire_field of_followed_element[] = {
+    {"constraint", ID}, {"side", CHOICE, .choices = constraint_sides}, {0}};
+static const wire_table followed_element_table = {
+    .name = "FollowedElement",
+    .about = "The curve or surface that a point follows: an element of a constraint.",
+    .fields = of_followed_element,
+    .answered = true};
+
+SCHEMA(schema_followed_element)
+{
+    return wire_schema_ref(followed_element_table.name);
+}
+
+static const wire_type followed_element = {NULL, encode_followed_element, schema_followed_element};
+
 /* Data for drawing the locus: a point of it (its centre, where it has one), its direction or
  * normal, its axes and radii. */
 static const wire_field of_translation[] = {
@@ -89,6 +128,8 @@ static const wire_field of_translation[] = {
     {"dof", WHOLE, AT(gw_translation_set, dof)},
     {"of", VEC3, AT(gw_translation_set, of), .kinds = ~LOCUS(GENERAL),
      .about = "the point whose locus this is", .unit = "m"},
+    {"element", &followed_element, .kinds = LOCUS(CURVE) | LOCUS(SURFACE), .when = follows_element,
+     .table = &followed_element_table},
     {"in", CHOICE, AT(gw_translation_set, in_mobile), .choices = sides, .kinds = ~LOCUS(GENERAL)},
     {"point", VEC3, AT(gw_translation_set, locus.origin), .kinds = ~LOCUS(GENERAL), .unit = "m"},
     {"direction", VEC3, AT(gw_translation_set, locus.e3), .kinds = LOCUS(LINE) | LOCUS(CYLINDER)},
@@ -443,7 +484,10 @@ const wire_table wire_table_solution = {.name = "Solution",
                                         .answered = true,
                                         .kind = offsetof(gw_solution, status)};
 
-json_t *wire_solution(const gw_solution *s, const char *const *ids)
+json_t *wire_solution(const gw_solution *s, const gw_constraint *constraints,
+                      const char *const *ids, int count)
 {
-    return wire_encode(&wire_table_answer, s, &(wire_context){.ids = ids, .clamp = true});
+    const wire_context context = {
+        .ids = ids, .constraints = constraints, .constraint_count = count, .clamp = true};
+    return wire_encode(&wire_table_answer, s, &context);
 }

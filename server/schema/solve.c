@@ -325,7 +325,9 @@ json_t *wire_solve(const wire_problem *p, gw_error *error)
         return NULL;
     }
     double time_us = time_solve(&p->problem, solution);
-    json_t *answer = wire_encode(&wire_table_answer, solution, &(wire_context){.ids = p->id});
+    const wire_context context = {
+        .ids = p->id, .constraints = p->problem.constraints, .constraint_count = p->problem.count};
+    json_t *answer = wire_encode(&wire_table_answer, solution, &context);
     json_object_set_new(answer, "time_us", json_real(time_us));
     if (!answer) {
         gw_fail(error, GW_FAILED, "",

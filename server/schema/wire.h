@@ -127,8 +127,9 @@ const gw_problem *wire_problem_stated(const wire_problem *problem);
  * the branches found, or memory is short. */
 json_t *wire_solve(const wire_problem *problem, gw_error *error);
 
-/* A solution as in `solve`, without samples and time; `ids` of the constraints in its order. */
-json_t *wire_solution(const gw_solution *solution, const char *const *ids);
+/* A solution as in `solve`, without samples and time, of these constraints with these ids. */
+json_t *wire_solution(const gw_solution *solution, const gw_constraint *constraints,
+                      const char *const *ids, int count);
 
 /* The parameters, an array of numbers, of a pose on the submanifold. */
 json_t *wire_parameters_at(const gw_submanifold *set, const gw_pose *world_from_body);

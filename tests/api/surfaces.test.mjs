@@ -88,6 +88,7 @@ test('a point on a surface keeps its three rotations', () => {
   const [b] = s.branches;
   assert.equal(b.rotation.kind, 'free');
   assert.equal(b.translation.kind, 'surface');
+  assert.deepEqual(b.translation.element, { constraint: 'c1', side: 'fixed' });
   assert.deepEqual(
     b.parameters.slice(3).map((p) => [p.name, p.range]),
     [
@@ -215,6 +216,7 @@ test('the body may own the curve', () => {
   assert.equal(s.dof, 4);
   assert.equal(s.branches[0].translation.kind, 'curve');
   assert.equal(s.branches[0].translation.in, 'mobile');
+  assert.equal(s.branches[0].translation.element.side, 'mobile');
   assert.equal(s.branches[0].parameters.at(-1).name, 's');
 });
 
