@@ -31,8 +31,8 @@ static gw_contact_candidate some_candidate(unsigned *seed, int i)
     /* some on a bent surface */
     if (i % 3 != 0 || (c.kind != GW_NORMAL_IN_A && c.kind != GW_NORMAL_IN_B))
         return c;
-    c.bend =
-        (gw_curvatures){{3 * some(seed), 3 * some(seed)}, {gw_any_normal(c.normal), {0, 0, 0}}};
+    c.bend = (gw_curvatures){.curvature = {3 * some(seed), 3 * some(seed)},
+                             .direction = {gw_any_normal(c.normal), {0, 0, 0}}};
     c.bend.direction[1] = gw_cross(c.normal, c.bend.direction[0]);
     return c;
 }
