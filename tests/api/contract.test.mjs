@@ -1123,7 +1123,7 @@ test('every query parameter with a value that it cannot have is refused, with wh
   };
   for (const { method, path, operation } of operations().filter((o) => o.path !== '/simulation/halt')) {
     const parameters = (operation.parameters ?? []).map((p) => contract.follow(p)).filter((p) => p.in === 'query');
-    const body = operation.requestBody && operation.requestBody.content['application/json']?.example;
+    const body = operation.requestBody?.content['application/json']?.example;
     if (
       method === 'GET' &&
       (await call(method, path.replace('/scenes/paper-plane/', '/scenes/listed/'))).status === 404
