@@ -83,8 +83,9 @@ __attribute__((constructor)) static void begin(void)
     const char *at = getenv("GUIDEWAY_FAIL_AT"), *path = getenv("GUIDEWAY_FAULT");
     const char *site = getenv("GUIDEWAY_FAIL_SITE");
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    void *map =
-        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *map = fd < 0 || ftruncate(fd, sizeof *page) != 0
+                    ? MAP_FAILED
+                    : mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map != MAP_FAILED)
         page = map;
     if (fd >= 0)
