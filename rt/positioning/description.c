@@ -24,8 +24,10 @@ static const char *describe_translation(gw_locus_kind kind)
     return words[kind];
 }
 
-/* Describes what the body slides along or on; a free-form shape by the name of its object. */
-static void describe_slide(const gw_submanifold *set, const char *shape, char *text, size_t size)
+/* What the body slides along or on, a free-form shape by the name of its object; NULL: nothing. The
+ * result is `text` or a constant. */
+static const char *describe_slide(const gw_submanifold *set, const char *shape, char *text,
+                                  size_t size)
 {
     gw_locus_kind kind = set->translation.locus.kind;
     if (kind == GW_LOCUS_CURVE)
@@ -33,7 +35,8 @@ static void describe_slide(const gw_submanifold *set, const char *shape, char *t
     else if (kind == GW_LOCUS_SURFACE)
         snprintf(text, size, "slides on the %.*s (2)", GW_MAX_ID, shape ? shape : "surface");
     else
-        snprintf(text, size, "%s", describe_translation(kind));
+        return describe_translation(kind);
+    return text;
 }
 
 static const char *describe_rotation(const gw_submanifold *set)
@@ -106,8 +109,7 @@ static void describe_general(const gw_submanifold *set, char *text, size_t size)
 static void describe_factors(const gw_submanifold *set, const char *shape, char *text, size_t size)
 {
     char slide[48 + GW_MAX_ID];
-    describe_slide(set, shape, slide, sizeof slide);
-    join_texts(text, size, slide, describe_rotation(set));
+    join_texts(text, size, describe_slide(set, shape, slide, sizeof slide), describe_rotation(set));
     if (set->translation.shift_count > 0)
         join_texts(text, size, NULL, ", shifting as it turns");
 }
