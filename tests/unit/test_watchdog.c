@@ -346,6 +346,7 @@ static void a_stop_button_halts_and_arming_while_it_is_held_does_not_last(void *
     EVENTUALLY(gw_halt_latch_read(&r->halt, &record) && !atomic_load(&device.engaged));
     assert_true(record.cause == GW_HALT_BUTTON);
     atomic_store(&device.buttons, 0);
+    nap(30); /* a tick that still saw the button would halt again */
     assert_true(gw_halt_latch_arm(&r->halt, gw_halt_latch_now(&r->halt)));
     EVENTUALLY(!gw_halt_latch_read(&r->halt, NULL) && atomic_load(&device.engaged));
     stop(r);
@@ -429,6 +430,7 @@ static void the_ticks_before_a_fault_are_kept(void **state)
     assert_true(ticks[count - 1].tick > 100 && ticks[count - 1].tool_count == 1);
     assert_int_equal(gw_fault_log_read(r->faults, numbers[0] + 1, &why, NULL), -1);
     atomic_store(&device.silent, false);
+    nap(30); /* a tick that still had no sample would halt again */
     for (unsigned i = 2; i <= GW_FAULTS_KEPT + 2; i++) {
         gw_halt_latch_arm(&r->halt, gw_halt_latch_now(&r->halt));
         EVENTUALLY(atomic_load(&device.engaged));
