@@ -35,7 +35,7 @@ suite('curves and surfaces', () => {
     await visit(unjoined('nozzle-over-hood'));
     await person.pick('hood/surface', [0.25, -0.15, 0.08]);
     await pickInList('nozzle/jet');
-    await preview('normal', /3 freedoms: slides on the surface \(2\), turns about its normal \(1\)/);
+    await preview('normal', /3 freedoms: slides on the hood \(2\), turns about its normal \(1\)/);
     await until(async () => /ghost 1 of 2/.test(await person.text('.outcome')), 'there are two senses');
     const offset = page.getByLabel('Offset, mm');
     await offset.fill('-4000');
@@ -91,7 +91,7 @@ suite('curves and surfaces', () => {
     });
     await pickInList('wire/curve');
     await pickInList('bead/axis-x');
-    await preview('tangent', /2 freedoms: slides along the curve \(1\), turns about its tangent \(1\)/);
+    await preview('tangent', /2 freedoms: slides along the wire \(1\), turns about its tangent \(1\)/);
     const from = page.getByLabel('From its point, mm');
     await from.fill('5');
     await from.press('Tab');
