@@ -179,6 +179,7 @@ suite(
     test('it is halted, and armed by the palette; the keyboard comes back to where it was', async () => {
       await press('Control+.');
       await until(async () => (await simulation()).halted, 'halted');
+      await page.waitForSelector('button.halt[aria-pressed=true]'); // the palette offers what is possible as it opens
       await command('arm again');
       await isFocused(/^Leave it halted$/);
       await press('Shift+Tab');
