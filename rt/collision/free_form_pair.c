@@ -25,11 +25,13 @@
 
 enum {
     NEAR_MAX = 384, /* triangles, of the surface with smaller ones */
-    SLOTS = 1024,   /* of hash tables: above three corners of each */
+    SLOTS = 2048,   /* of hash tables: more than three corners of each */
     STARTS_MAX = 8,
     STEPS_MAX = 16,  /* of Newton's method */
     HALVINGS_MAX = 4 /* of one */
 };
+
+_Static_assert(SLOTS > 3 * NEAR_MAX, "a hash table has free slots when all corners are in it");
 
 #define BENDS_LEAST  1e-2 /* relative curvature times the size that is reckoned with, at least */
 #define NEARLY_LEVEL 0.02 /* sine */
