@@ -363,7 +363,7 @@ static bool try_locked(gw_world *w, double t)
 }
 
 /* Trials to t, without loads at first; contacts that hold have their last loads, and are tried
- * again while these are not right. GW_LOADS_NONE, if `locks` may replace loads: none are. */
+ * again while these are not right. GW_RIGID_FORCES_NONE, if `locks` may replace loads: none are. */
 static gw_rigid_forces_result try_loads(gw_world *w, double t, double h, bool locks)
 {
     gw_rigid_forces_result found = GW_RIGID_FORCES_BETTER;
@@ -376,7 +376,7 @@ static gw_rigid_forces_result try_loads(gw_world *w, double t, double h, bool lo
             w->loaded[w->active.systems[i]] = false;
         gw_substep_trial(w, t);
         if (locks && gw_no_load_holds(w, h))
-            return GW_LOADS_NONE;
+            return GW_RIGID_FORCES_NONE;
         found = gw_rigid_forces_solve(w, h);
     }
     return found;
@@ -392,8 +392,8 @@ static void try_with_loads(gw_world *w, double t)
         return;
     bool may_lock = gw_locks_may_hold(w);
     gw_rigid_forces_result found =
-        locked && may_lock ? GW_LOADS_NONE : try_loads(w, t, h, may_lock);
-    if (found == GW_LOADS_NONE) {
+        locked && may_lock ? GW_RIGID_FORCES_NONE : try_loads(w, t, h, may_lock);
+    if (found == GW_RIGID_FORCES_NONE) {
         if (try_locked(w, t) && !any_load_fails(w))
             return;
         gw_unlock_coordinates(w);

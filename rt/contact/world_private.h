@@ -608,7 +608,7 @@ static inline bool gw_contact_is_violated(const gw_contact *c)
 typedef enum gw_rigid_forces_result {
     GW_RIGID_FORCES_NEW,    /* new loads: a trial with them is needed */
     GW_RIGID_FORCES_BETTER, /* the same, and after it another solution */
-    GW_LOADS_NONE,          /* no constant load holds */
+    GW_RIGID_FORCES_NONE,   /* no constant load holds */
     GW_RIGID_FORCES_RIGHT   /* the loads of the last trial were right */
 } gw_rigid_forces_result;
 
