@@ -1,7 +1,10 @@
 /*
- * Branch labels. An id is "b" and one character for each choice that led to the branch; poses found
- * numerically are labelled by their position relative to fixed generic directions, so that a label
- * depends neither on the order in which poses are found nor on other poses. Any thread, RT safe.
+ * Branch labels. An id is "b" and one character for each choice that led to the branch, "b0" if
+ * there was none. Senses and signs are digits. Rotations of three angles and poses found
+ * numerically are labelled by their cell relative to fixed generic directions, and by the number of
+ * lower ones in that cell; curves by their largest height. So a label does not depend on the order
+ * in which poses are found. A colon and a digit make equal ids unique; an "n" marks poses of a
+ * completion of all constraints. Any thread, RT safe.
  */
 #include <string.h>
 

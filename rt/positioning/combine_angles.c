@@ -1,6 +1,6 @@
 /*
- * Combination rules of two angles between vectors of the body and of the world, as README.md states
- * them. Any thread, RT safe.
+ * Combination rules of two angles between vectors of the body and of the world. The rules are
+ * stated above gw_rule_angles(). Any thread, RT safe.
  *
  * u_1, u_2 on the body, sigma_a apart; f_1, f_2 in the world, sigma_b apart; alpha and beta between
  * R u_i and f_i: the sides of a spherical quadrilateral.
@@ -172,6 +172,20 @@ static void pinned_and_angle(gw_solver *solver, const gw_angle_constraint *x,
     }
 }
 
+/*
+ * Conflict unless each of the four sides alpha, beta, sigma_a, sigma_b is at most the sum of the
+ * others, and any three less the fourth at most 2 pi.
+ *
+ *   sigma_a = sigma_b = 0        the same angle twice
+ *   sigma_a = 0                  R u is on two cones (two_cones()), a parallel for each solution;
+ *                                sigma_b = 0 likewise for the vector of the body
+ *   sigma_a or sigma_b = 0,
+ *     alpha or beta = 0          the parallel
+ *   alpha = 0                    R u_2 is on two cones about f_1 and f_2, one rotation each
+ *   an equality holds            all four vectors are in one plane: one rotation
+ *
+ * A third angle: combine_three_angles.c. One parallel and distances: combine_about_axis.c.
+ */
 void gw_rule_angles(gw_solver *solver, const gw_angle_constraint *x,
                     const gw_angle_constraint *given)
 {

@@ -1,6 +1,8 @@
 /*
  * Combination rules of two point-line distances on one side, and of distances whose surfaces are on
- * opposite sides, as README.md states them. Any thread, RT safe.
+ * opposite sides. Notation: fundamental.h. The rules are stated above parallel_lines(),
+ * skew_lines(), opposite_lines() and opposite_line_and_plane(); pairs to which no case applies are
+ * kept. Any thread, RT safe.
  */
 #include "rt/positioning/solver.h"
 
@@ -144,6 +146,20 @@ static void parallel_neither_on(gw_solver *solver, const gw_distance_constraint 
     gw_put_angle(e, x, t->u, t->w, angle);
 }
 
+/*
+ * Parallel lines L and K along l. Conflict unless d_a + d_b >= |q - p| and d_b - d_a <= p + q.
+ *
+ *   d_a = 0                      one line, two lines, or one of the two distances
+ *   p = q = 0                    P on L, u parallel to d_b w +- sqrt(d_a^2 - d_b^2) l
+ *   p = 0, d_b = 0               P on L, angle(u, l) = asin(q / d_a) or pi - asin(q / d_a)
+ *   p = 0, d_a = |d_b - q|       P on L, u along w (d_b > q) or against it
+ *   d_b = 0, d_a = |q - p|       P -+ p u on L, u normal to l
+ *   d_b = d_a + p + q            P on the line L + p w, u along w
+ *   q = p + d_a + d_b            P on the line L - p w, u against w
+ *   p = q + d_a + d_b            P on the line L + p w, u against w
+ *
+ * Cases with p = 0 apply to q = 0 likewise, with the lines exchanged.
+ */
 static void parallel_lines(gw_solver *solver, const gw_distance_constraint *x,
                            const gw_distance_constraint *y, lines *t)
 {
@@ -224,6 +240,19 @@ static void skew_one_point(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
+/*
+ * Lines L and K that are not parallel, w along their common normal. Conflict unless
+ * d_b - d_a <= p + q.
+ *
+ *   d_a = 0, p = q = 0           P pinned at the intersection
+ *   d_a = 0, p = 0               P pinned on L, sqrt(q^2 - d_b^2) / sin(L, K) either way from the
+ *                                foot of the common normal; q = 0 likewise on K
+ *   d_a = 0, d_b = p + q         P pinned at the point of tangency
+ *   d_a = 0, p = q, d_b = 0      two ellipses, in the planes normal to l -+ k
+ *   d_b = d_a + p + q            P pinned at the foot on L + p w, u along w
+ *   p = q = 0, d_a > d_b         both kept, and angle(u, n) = acos(h / d_a), n along l x k and h
+ *                                the height of K over L along n
+ */
 static void skew_lines(gw_solver *solver, const gw_distance_constraint *x,
                        const gw_distance_constraint *y, const lines *t)
 {
@@ -271,8 +300,9 @@ void gw_rule_line_line(gw_solver *solver, const gw_distance_constraint *x,
 
 /* ---- opposite sides -------------------------------------------------------------------------- */
 
-/* x: point of a on a line of b; y: point of b on a line of a, both p = 0: the points coincide, or
- * the lines do. */
+/* x: P of a on a line of b; y: Q of b on a line of a, both p = 0. d_a is the distance of P from
+ * the line of a, d_b that of Q from the line of b. If both are 0, the points coincide or the lines
+ * do (in two senses). If one is 0, both are kept, and a right angle follows. */
 static void opposite_lines(gw_solver *solver, const gw_distance_constraint *x,
                            const gw_distance_constraint *y)
 {

@@ -1,10 +1,18 @@
 /*
- * Combination rules of a point on a plane and a point-line distance, or a point on another plane,
- * as README.md states them. Any thread, RT safe.
+ * Combination rules of a point on a plane and a point-line distance, or a point on another plane.
+ * Notation: fundamental.h. Any thread, RT safe.
  */
 #include "rt/positioning/solver.h"
 
-/* P at p from a line that is parallel to the plane and h above it; Q on the plane. */
+/*
+ * P at p from a line L along l, parallel to the plane and h above it; Q on the plane, of normal n.
+ * Conflict unless |h| - d_a <= p.
+ *
+ *   d_a = 0, p = 0               P on L
+ *   d_a = 0                      the cylinder's lines in the plane; one where |h| = p
+ *   p = 0                        P on L, angle(u, n) = acos(-h / d_a)
+ *   |h| = p + d_a                P on the line L - sign(h) p n, u against sign(h) n
+ */
 static void parallel_line(gw_solver *solver, const gw_distance_constraint *x,
                           const gw_distance_constraint *y, double d_a)
 {
@@ -46,6 +54,8 @@ static void parallel_line(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
+/* A line that is not parallel to the plane: for d_a = p = 0 P is pinned at the intersection; for
+ * d_a = 0, p > 0 the ellipse is kept, and synthesis gives its locus. */
 void gw_rule_line_plane(gw_solver *solver, const gw_distance_constraint *x,
                         const gw_distance_constraint *y)
 {
@@ -68,6 +78,14 @@ static gw_vec3 common_point(const gw_distance_constraint *x, const gw_distance_c
     return gw_mul_add(x->b, h / gw_norm2(in_x), in_x);
 }
 
+/*
+ * P on one plane, Q on another one h above it along n.
+ *
+ *   crossing, d_a = 0            P on the common line
+ *   parallel                     conflict unless |h| <= d_a
+ *   parallel, d_a = 0            the same plane twice
+ *   parallel, d_a > 0            P on the first plane, angle(u, n) = acos(h / d_a)
+ */
 void gw_rule_plane_plane(gw_solver *solver, const gw_distance_constraint *x,
                          const gw_distance_constraint *y)
 {

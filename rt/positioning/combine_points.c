@@ -1,7 +1,8 @@
 /*
- * Combination rules of a point-point distance and another distance, as README.md states them: P at
- * distance p from the point P_b, Q at distance q from another point, from a line, or on a plane.
- * Any thread, RT safe.
+ * Combination rules of a point-point distance and another distance: P at distance p from the point
+ * P_b, Q at distance q from another point, from a line, or on a plane. Notation: fundamental.h. The
+ * rules are stated above gw_rule_point_point(), gw_rule_point_line() and gw_rule_point_plane();
+ * pairs to which no case applies are kept. Any thread, RT safe.
  */
 #include "rt/positioning/solver.h"
 
@@ -63,7 +64,22 @@ static void at_limit(gw_solver *solver, const gw_distance_constraint *x,
     gw_put_angle(e, x, unit_towards(x->a, y->a, d_a), w, angle);
 }
 
-/* P at p from P_b, Q at q from Q_b. */
+/*
+ * P at p from P_b, Q at q from Q_b. Conflict unless max(p, q, d_a, d_b) <= the sum of the others.
+ *
+ *   d_a = d_b = 0                the same distance twice
+ *   d_a = 0, p = 0 or q = 0      the pinned one
+ *   d_a = 0                      circle of radius sqrt(p^2 - h^2) about P_b + h w,
+ *                                h = (d_b^2 + p^2 - q^2) / 2 d_b, or the point of tangency
+ *   d_b = 0                      as d_a = 0, body and world exchanged
+ *   p = 0 or q = 0               the pinned one, and angle(u, w) =
+ *                                acos((d_a^2 + d_b^2 - r^2) / 2 d_a d_b), r the other distance;
+ *                                a parallel for r = |d_a - d_b| or r = d_a + d_b
+ *   d_b = d_a + p + q            P pinned at P_b + p w, u along w
+ *   d_a = d_b + p + q            P pinned at P_b - p w, u along w
+ *   p = d_a + d_b + q            P pinned at P_b + p w, u against w
+ *   q = d_a + d_b + p            P pinned at P_b - p w, u against w
+ */
 void gw_rule_point_point(gw_solver *solver, const gw_distance_constraint *x,
                          const gw_distance_constraint *y)
 {
@@ -199,7 +215,23 @@ static void sphere_and_line(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
-/* P at p from P_b, Q at q from a line. */
+/*
+ * P at p from P_b, Q at q from a line L along l; F the foot of P_b on L, w from P_b to F. Conflict
+ * unless d_a >= |d_b - q| - p.
+ *
+ *   d_a = 0, p = 0               P pinned
+ *   d_a = 0, q = 0               P pinned at F +- sqrt(p^2 - d_b^2) l
+ *   d_a = 0, d_b = 0             circles of radius q at P_b +- sqrt(p^2 - q^2) l
+ *   d_a = 0, d_b = p + q         P pinned at P_b + p w
+ *   d_a = 0, q = p + d_b         P pinned at P_b - p w
+ *   p = 0, q = 0                 P pinned, u parallel to F +- sqrt(d_a^2 - d_b^2) l - P_b
+ *   p = 0, d_b = 0               P pinned, angle(u, l) = asin(q / d_a) or pi - asin(q / d_a)
+ *   p = 0, d_b = d_a + q         P pinned, u along w
+ *   p = 0, q = d_a + d_b         P pinned, u against w
+ *   d_b = d_a + p + q            P pinned at P_b + p w, u along w
+ *   q = p + d_a + d_b            P pinned at P_b - p w, u against w
+ *   d_b = 0, q = p + d_a         P - p u pinned at P_b, u normal to l
+ */
 void gw_rule_point_line(gw_solver *solver, const gw_distance_constraint *x,
                         const gw_distance_constraint *y)
 {
@@ -224,7 +256,16 @@ void gw_rule_point_line(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
-/* P at p from P_b, Q on a plane; h the height of P_b over it. */
+/*
+ * P at p from P_b, Q on a plane of normal n; h the height of P_b over it. Conflict unless
+ * |h| - d_a <= p.
+ *
+ *   d_a = 0, p = 0               P pinned
+ *   d_a = 0, |h| = p             P pinned at P_b - h n, the point of tangency
+ *   d_a = 0                      the circle of the sphere and the plane
+ *   p = 0                        P pinned, angle(u, n) = acos(-h / d_a)
+ *   |h| = p + d_a                P pinned at P_b - sign(h) p n, u against sign(h) n
+ */
 void gw_rule_point_plane(gw_solver *solver, const gw_distance_constraint *x,
                          const gw_distance_constraint *y)
 {

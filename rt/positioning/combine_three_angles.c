@@ -1,6 +1,6 @@
 /*
- * The rotations that three angles leave (relational-positioning Table III, last row; stated in
- * README.md). Any thread, RT safe.
+ * The rotations that three angles leave (relational-positioning Table III, last row).
+ * Any thread, RT safe.
  *
  * R = R(f_1, phi) R0 R(u_1, theta). The other two angles are linear in cos theta, sin theta:
  *   a_i + b_i cos theta + c_i sin theta = 0, with a, b, c linear in cos phi, sin phi.

@@ -1,7 +1,10 @@
 /*
  * Certainty of incompatibility, and the constraints that conflict. Each branch has a conflict of
  * its own, which may involve only that branch's constraints; the reported ones have no common pose
- * on any branch. An inequality that fails by little, or between uncertain quantities, is no proof.
+ * on any branch. An inequality that fails by little, or between uncertain quantities, is no proof:
+ * if it fails by less than 2e-4 a numeric search comes first. If a branch ends by less than 1e-9,
+ * or by less than the uncertainty of its tangencies, and others are found, a numeric search looks
+ * for its poses.
  *
  * The perturbation test: directions between near points and crossings of nearly parallel lines are
  * far more uncertain than the features from which they are derived, and tangencies by the square

@@ -135,7 +135,7 @@ void gw_submanifold_description(const gw_submanifold *set, const char *shape, ch
         describe_factors(set, shape, text, size);
 }
 
-/* The meaning of a conflict's value to a person; the names are those of README.md. */
+/* The meaning of a conflict's value to a person; the names are those of fundamental.h. */
 static const struct {
     const char *name, *meaning;
     bool angle;

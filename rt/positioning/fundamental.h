@@ -4,6 +4,15 @@
  *
  * Notation, after the papers: object "b" owns the surface of a distance, object "a" the point on
  * it; either may be the body. A pose g = (R, t) takes the body's coordinates to the world's.
+ *
+ *   distance   d(P_a, S_b) = p     of a point: a sphere (p = 0: the point); of a line: a cylinder
+ *                                  (p = 0: the line); of a plane: p = 0, the value moves the plane
+ *   angle      R u . f = cos alpha, u of the body and f of the world
+ *
+ * Rules for two distances on one side, in combine_*.c, have the point P on the first surface at
+ * distance p and Q on the second at q; d_a = |PQ| and u its direction; d_b the distance of the
+ * surfaces' elements and w its direction from the first to the second. Rules for two angles have
+ * u_1, u_2 and f_1, f_2, sigma_a and sigma_b apart, and the angles alpha and beta.
  */
 #ifndef GW_POSITIONING_FUNDAMENTAL_H
 #define GW_POSITIONING_FUNDAMENTAL_H
@@ -33,7 +42,8 @@ typedef struct gw_distance_constraint {
 } gw_distance_constraint;
 
 /* A fundamental rotational constraint: the angle between R u and f. An angle of pi is kept as 0
- * with u reversed; an angle of 0 is called a parallel. */
+ * with u reversed; an angle of 0 is called a parallel. A parallel of open sense stays open until
+ * the known rotation decides it; otherwise both senses become branches. */
 typedef struct gw_angle_constraint {
     gw_vec3 u; /* unit, body */
     gw_vec3 f; /* unit, world */

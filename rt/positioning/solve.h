@@ -5,7 +5,7 @@
  * PMF of Rodriguez, Basanez and Celaya (relational-positioning): decomposition of the input into
  * fundamental constraints, combination by rules, synthesis of the rotational and translational
  * factor; what the rules leave goes to a numeric completion. Every branch is verified against the
- * input before it is returned. See README.md in this folder for the rules.
+ * input before it is returned. combine_*.c state the rules.
  *
  * No allocation, no global state: any thread; RT safe with the caller's memory.
  */

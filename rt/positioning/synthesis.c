@@ -1,7 +1,9 @@
 /*
  * Synthesis of the submanifold of a state that no rule rewrites (relational-positioning Tables III
- * to V, framework Table II): the rotational factor of at most one angle, the translational factor
- * of distances that share one point, and the rows of both. Any thread, RT safe.
+ * to V, framework Table II). The rotational factor is free, one angle, one parallel, two angles
+ * (one loop, or two, a branch each) or a known rotation. The translational factor is the locus of
+ * the one point that the distances share, or the line or point in which the planes of several
+ * points meet. The rows are those of both. Any thread, RT safe.
  */
 #include "rt/geometry/locus.h"
 #include "rt/geometry/nurbs.h"
@@ -30,7 +32,8 @@ int gw_angle_rows(const gw_angle_constraint *d, gw_row *rows)
             (gw_row){.kind = GW_ROW_ANGLE, .m = d->u, .f = none, .n = d->f, .value = d->cosine};
         return 1;
     }
-    /* parallel: normal to two directions normal to f */
+    /* parallel: normal to two directions normal to f. Opposite vectors satisfy these rows, too; the
+     * seed of a set has the sense that is meant. */
     gw_vec3 n = gw_any_normal(d->f);
     rows[0] = (gw_row){.kind = GW_ROW_ANGLE, .m = d->u, .f = none, .n = n, .value = 0};
     rows[1] =

@@ -4,6 +4,18 @@
  * continuation: the path from each root of a start system is tracked to the target
  * (path_tracking.c), and lost paths again with a smaller tolerance or by another homotopy. Any
  * thread, RT safe; bounded by the system's `work`.
+ *
+ *   the rotation is known          three quadrics in (t, 1): known_rotation.c
+ *   R takes two vectors that are   equal Gram matrices, three quadrics: gram_matrix.c
+ *     linear in three unknowns to
+ *     two others
+ *   t follows from R, or from      three quadrics or quartics in the quaternion e:
+ *     that of the inverse pose       quaternion_equations.c; quartics by homotopy from
+ *                                    e_i^d = e_0^d
+ *   otherwise                      six forms in Study's coordinates (e, g), g = t e / 2:
+ *                                    study_equations.c; by homotopy from a generic section with
+ *                                    40 roots, twice as many with each cylinder, at most three
+ *                                    (start_system.c)
  */
 #include <assert.h>
 #include <string.h>
@@ -17,7 +29,7 @@
 #define AT_INFINITY 1e-8 /* least |N| / |e|^2 of finite roots; least last coordinate */
 #define ATTEMPTS    2    /* homotopies tried, each with other factors gamma */
 #define REPEATS     3    /* times that lost paths are tracked again */
-#define MORE_CARE   5    /* divisor of the tolerance in each repetition */
+#define TIGHTENING  5    /* divisor of the tolerance in each repetition */
 #define SAMPLE      16   /* paths tracked first, to detect a curve through their endpoints */
 
 /* ---- the root set ---------------------------------------------------------------------------- */
@@ -324,7 +336,7 @@ static void track_all(root_set *h, const continuation *j, double care)
         count = h->lost;
         memcpy(starts, h->again, (size_t)count * sizeof *starts);
         h->lost = 0;
-        care *= MORE_CARE;
+        care *= TIGHTENING;
         track_from(h, j, starts, count, care);
     }
 }

@@ -3,7 +3,7 @@
  *
  * A leaf of the exploration to which no rule applies is a system of rows. If its poses are
  * isolated, all of them are found: by an eigenproblem if the system reduces to three quadrics, else
- * by homotopy continuation from a start system with known roots. README.md states which system is
+ * by homotopy continuation from a start system with known roots. homotopy.c states which system is
  * solved when.
  *
  * No allocation, no global state: any thread, RT safe; bounded by `work`.
