@@ -5,8 +5,19 @@
  *
  *   n . C' = r',    C' . H C' + n . C'' > 0
  *
- * A line slides along itself without a change of the gap: the part of H along the line is removed.
- * A flat face of normal N touches where N . S_u = N . S_v = 0 and N . S is largest. RT safe.
+ *   ball, vertex, end of a capsule    h is least: each foot is a point, with GW_NORMAL_IN_B of the
+ *                                     surface
+ *   edge, axis of a capsule or a      h - r is least along the line. The line slides along itself
+ *   cylinder, side of a cone            without a change of the gap: the part of H along it is
+ *                                       removed
+ *   rim                               h is least along it, as a ball that hardly moves while the
+ *                                       solid rotates about its axis; if it lies flat (45 degrees),
+ *                                       also eight points fixed in the solid
+ *   flat face of normal N             N . S_u = N . S_v = 0 and N . S is largest, over a convex
+ *                                       region: as a ball of the mean radius of curvature, with
+ *                                       the normal fixed in the solid
+ *
+ * RT safe.
  */
 #include <assert.h>
 #include <stdlib.h>

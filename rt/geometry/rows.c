@@ -8,8 +8,11 @@
  *   radial   h = |g| - value      u = g / |g|:  h-dot = u . s,
  *                                 h-dotdot = u . a + (|s|^2 - (u . s)^2) / |g|
  *
- * with v, w held constant for the bias. For rows whose line or plane belongs to the body, g, s
- * and a are taken in the body's frame and turned into world axes.
+ * with v, w held constant for the bias. Rows of a free-form surface are the distance of X from it,
+ * with gradient n and second derivative x' . n'; of a curve C three projections of X - C, of rank
+ * two; of a direction along the normal or a tangent two products (direction_of()). For rows whose
+ * line or plane belongs to the body, g, s and a are taken in the body's frame and turned into world
+ * axes.
  */
 #include <assert.h>
 #include <stddef.h>
