@@ -177,8 +177,8 @@ bool gw_reference_face_contains(const gw_reference_face *face, gw_vec3 p, double
         return distance_from_centre(face, p) <= face->radius + slack;
     for (int i = 0; i < face->count; i++) {
         gw_vec3 side = face->side[i];
-        double beside = gw_dot(side, gw_sub(p, face->p[i]));
-        if (beside > 0 && beside > slack * gw_norm(side))
+        double outside = gw_dot(side, gw_sub(p, face->p[i]));
+        if (outside > 0 && outside > slack * gw_norm(side))
             return false;
     }
     return true;

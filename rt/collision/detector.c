@@ -270,8 +270,8 @@ static gw_contact_candidate candidate_of(const gw_detector *d, const geom_pair *
  * adjoins or covers it: a solid in the corner between the two touches both. False where the geoms
  * continue each other. `from_other`: distance of the point from the other geom, and its normal.
  */
-static bool face_is_bare_beside(const gw_detector *d, int geom, int other, const gw_pose *body,
-                                gw_vec3 on, gw_vec3 normal, gw_signed_distance from_other)
+static bool face_is_exposed_at(const gw_detector *d, int geom, int other, const gw_pose *body,
+                               gw_vec3 on, gw_vec3 normal, gw_signed_distance from_other)
 {
     const double far = 1e-2, slack = 1e-6; /* of the geom's size */
     double size = d->geoms[geom].radius;
@@ -283,8 +283,8 @@ static bool face_is_bare_beside(const gw_detector *d, int geom, int other, const
     double along = gw_dot(from_other.normal, normal);
     if (along < -0.9 || along > 0.5)
         return false;
-    gw_vec3 beside = gw_mul_add(on, slack * size - fmin(from_other.distance, 0), from_other.normal);
-    return gw_geom_point_distance(&d->geoms[geom], body, beside, size, &left) &&
+    gw_vec3 probe = gw_mul_add(on, slack * size - fmin(from_other.distance, 0), from_other.normal);
+    return gw_geom_point_distance(&d->geoms[geom], body, probe, size, &left) &&
            left.distance < 0.1 * slack * size;
 }
 
@@ -299,7 +299,7 @@ static bool leads_inside(const gw_detector *d, int geom, const gw_pose *body, gw
         gw_signed_distance from_other;
         if (gw_geom_point_distance(&d->geoms[i], body, there, 0.99 * step, &from_other) &&
             from_other.distance < 0.99 * step &&
-            !(face && face_is_bare_beside(d, geom, i, body, on, normal, from_other)))
+            !(face && face_is_exposed_at(d, geom, i, body, on, normal, from_other)))
             return true;
     }
     return false;

@@ -203,8 +203,8 @@ gw_curvatures gw_foot_curvatures(const gw_free_form *f, const gw_foot *t, gw_vec
     gw_curvatures bend = {.curvature = {0, 0}};
     gw_nurbs_point here = t->at;
     double xy[2], x[2] = {t->parameter[0], t->parameter[1]};
-    const gw_nurbs_plane *plane = gw_nurbs_coordinates(f->surface, x, xy);
-    if (plane && !gw_nurbs_plane_evaluate(f->surface, plane, xy, 2, x, &here))
+    const gw_tangent_plane *plane = gw_nurbs_coordinates(f->surface, x, xy);
+    if (plane && !gw_tangent_plane_evaluate(f->surface, plane, xy, 2, x, &here))
         return bend;
     gw_vec3 su = here.d[1][0], sv = here.d[0][1], e = gw_unit(su), g = gw_cross(n, e);
     double u1 = gw_norm(su), v1 = gw_dot(sv, e), v2 = gw_dot(sv, g);

@@ -232,8 +232,8 @@ static refined refine_face(const gw_free_form_query *q, const gw_foot *from, gw_
     for (int i = 0; i < STEPS_MAX; i++) {
         gw_nurbs_point p;
         double xy[2];
-        const gw_nurbs_plane *plane = gw_nurbs_coordinates(f->surface, x, xy);
-        if (plane && !gw_nurbs_plane_evaluate(f->surface, plane, xy, 2, x, &p))
+        const gw_tangent_plane *plane = gw_nurbs_coordinates(f->surface, x, xy);
+        if (plane && !gw_tangent_plane_evaluate(f->surface, plane, xy, 2, x, &p))
             return KEPT;
         if (!plane)
             gw_nurbs_evaluate(f->surface, x, 2, NULL, &p);
@@ -249,7 +249,7 @@ static refined refine_face(const gw_free_form_query *q, const gw_foot *from, gw_
         double length = gw_norm(gw_add(gw_scale(du, su), gw_scale(dv, sv)));
         double share = length > 0.1 * size ? 0.1 * size / length : 1;
         xy[0] += share * du, xy[1] += share * dv;
-        if (plane && !gw_nurbs_plane_evaluate(f->surface, plane, xy, 0, x, NULL))
+        if (plane && !gw_tangent_plane_evaluate(f->surface, plane, xy, 0, x, NULL))
             return KEPT;
         if (!plane)
             x[0] = xy[0], x[1] = xy[1];

@@ -285,10 +285,10 @@ typedef struct common_normal {
 } common_normal;
 
 /* a at x, or at xy of the plane of a pole, and its derivatives to second order, in b's frame. */
-static bool evaluate(const pair_search *s, const gw_nurbs_plane *plane, const double xy[2],
+static bool evaluate(const pair_search *s, const gw_tangent_plane *plane, const double xy[2],
                      double x[2], gw_nurbs_point *p)
 {
-    if (plane && !gw_nurbs_plane_evaluate(s->a->surface, plane, xy, 2, x, p))
+    if (plane && !gw_tangent_plane_evaluate(s->a->surface, plane, xy, 2, x, p))
         return false;
     if (!plane)
         gw_nurbs_evaluate(s->a->surface, x, 2, NULL, p);
@@ -340,7 +340,7 @@ static gw_curvatures own_bend(const pair_search *s, const common_normal *c)
 
 /* The height over b and its derivatives with a at c->of, from the foot that was found last; false
  * where a's coordinates end or b has an edge or a kink. */
-static bool height_at(const pair_search *s, const gw_nurbs_plane *plane, const double xy[2],
+static bool height_at(const pair_search *s, const gw_tangent_plane *plane, const double xy[2],
                       double side, common_normal *c, gw_nurbs_point *p)
 {
     const double from[2] = {c->foot.parameter[0], c->foot.parameter[1]};
@@ -367,7 +367,7 @@ static bool find_common_normal(const pair_search *s, const near_triangles *from,
     gw_nurbs_point p;
     c->of[0] = from->of[0], c->of[1] = from->of[1];
     c->foot.parameter[0] = from->x[0], c->foot.parameter[1] = from->x[1];
-    const gw_nurbs_plane *plane = gw_nurbs_coordinates(surface, c->of, xy);
+    const gw_tangent_plane *plane = gw_nurbs_coordinates(surface, c->of, xy);
     if (!height_at(s, plane, xy, side, c, &p))
         return false;
     for (int i = 0, ends = 0; i < STEPS_MAX; i++) {
@@ -384,14 +384,14 @@ static bool find_common_normal(const pair_search *s, const near_triangles *from,
             gw_nurbs_point there;
             double way[2] = {plane ? xy[0] : c->of[0], plane ? xy[1] : c->of[1]};
             way[0] += share * step[0], way[1] += share * step[1];
-            if (plane && !gw_nurbs_plane_evaluate(surface, plane, way, 0, to.of, NULL))
+            if (plane && !gw_tangent_plane_evaluate(surface, plane, way, 0, to.of, NULL))
                 return false;
             if (!plane)
                 to.of[0] = way[0], to.of[1] = way[1];
             if (gw_nurbs_into_domain(surface, to.of) && ++ends > 2)
                 return false;
             double at[2];
-            const gw_nurbs_plane *next = gw_nurbs_coordinates(surface, to.of, at);
+            const gw_tangent_plane *next = gw_nurbs_coordinates(surface, to.of, at);
             if (!height_at(s, next, at, side, &to, &there))
                 return false;
             if (to.height > c->height + last && k < HALVINGS_MAX - 1)

@@ -21,7 +21,7 @@ typedef struct gw_patch {
     gw_vec3 p, n, t[2], second[3]; /* n outward; second derivatives: 11, 12, 22 */
     double to[2][2];               /* parameters from coordinates along the tangents */
     bool beyond;
-    const gw_nurbs_plane *plane; /* non-NULL where the coordinates are x, y of a pole's plane: */
+    const gw_tangent_plane *plane; /* non-NULL where the coordinates are x, y of a pole's plane: */
     double xy[2];
 } gw_patch;
 
@@ -29,7 +29,7 @@ typedef struct gw_patch {
 typedef struct gw_raw_patch {
     gw_vec3 p, n, d[2], dd[3];
     bool beyond;
-    const gw_nurbs_plane *plane;
+    const gw_tangent_plane *plane;
     double xy[2];
 } gw_raw_patch;
 

@@ -396,7 +396,7 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
     pose.q = gw_quat_unit(pose.q);
     gw_guided_store_state(body, dt, &pose, &twist);
     memcpy(body->z_dot, z_dot, sizeof z_dot);
-    gw_chart_leave(&chart, z, &body->def.set);
+    gw_chart_update_start(&chart, z, &body->def.set);
     return dt;
 }
 

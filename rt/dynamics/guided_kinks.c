@@ -14,7 +14,7 @@
 #define AT_ONCE     2 /* successive parts, each shorter than ONCE of the step: on a crease */
 #define ONCE        1e-2
 #define AT_KINK     4e-12 /* of the domain: distance at which a parameter is on a kink */
-#define BESIDE_KINK 1e-12 /* of the domain: offset that puts the body on one side of a kink */
+#define KINK_OFFSET 1e-12 /* of the domain: offset that puts the body on one side of a kink */
 #define KINK_STEPS  40    /* iterations for the time at which a kink is reached */
 
 /* True if the set depends on normals or tangents (an offset surface, or a body that follows the
@@ -54,11 +54,11 @@ static bool parameter_stays(const gw_guided *body, int k)
 /* A kink of parameter k, at the signed distance `by` from the chart's centre. */
 typedef struct kink {
     int k;
-    double by, beside; /* beside: BESIDE_KINK of the domain, with the sign of the motion */
+    double by, offset; /* offset: KINK_OFFSET of the domain, with the sign of the motion */
 } kink;
 
-/* Finds the first kink that the parameters reach, or end beside, on the way to z. A kink belongs to
- * the part above it. */
+/* Finds the first kink that the parameters reach, or end next to, on the way to z. A kink belongs
+ * to the part above it. */
 static bool meets_kink(const gw_guided *body, const gw_chart *chart, const double *z, kink *first)
 {
     const gw_submanifold *set = chart->set;
@@ -68,15 +68,15 @@ static bool meets_kink(const gw_guided *body, const gw_chart *chart, const doubl
         const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
         double period = d->high - d->low;
         double way = parameter_stays(body, k) ? 0 : z[set->rotation.dof + k];
-        double beside = BESIDE_KINK * period;
+        double offset = KINK_OFFSET * period;
         for (int i = 0; i < 3 * kink_count(set, k) && way != 0; i++) {
             int turn = i % 3 - 1;
             double by = kink_of(d, i / 3) + turn * period - chart->parameter[k];
-            bool meets = way > 0 ? by > 0 && by <= way + beside : by <= 0 && by > way - beside;
+            bool meets = way > 0 ? by > 0 && by <= way + offset : by <= 0 && by > way - offset;
             if ((turn != 0 && !d->closed) || !meets || !(by / way < share))
                 continue;
             share = by / way;
-            *first = (kink){k, by, copysign(beside, way)};
+            *first = (kink){k, by, copysign(offset, way)};
         }
     }
     return isfinite(share);
@@ -120,12 +120,12 @@ static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const g
     return heads;
 }
 
-/* The time, at most dt, at which the kink is reached, to BESIDE_KINK or less before it; sets z and
+/* The time, at most dt, at which the kink is reached, to KINK_OFFSET or less before it; sets z and
  * z_dot there, and the result of the step up to it. */
 static double go_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                          double dt, const kink *at, double *z, double *z_dot, gw_step *step)
 {
-    const double near = 0.5 * fabs(at->beside);
+    const double near = 0.5 * fabs(at->offset);
     double from[6], low = 0, high = dt, f_low = fabs(at->by) - near;
     int k = body->def.set.rotation.dof + at->k;
     double f_high = f_low - fabs(z[k]), h = 0;
@@ -138,7 +138,7 @@ static double go_to_kink(const gw_guided *body, const gw_chart *chart, const gw_
         memcpy(z_dot, from, sizeof from);
         *step = (gw_step){.finite = true, .margin = 1};
         gw_guided_integrate(body, chart, forces, h, z, z_dot, step);
-        double left = copysign(1, at->beside) * (at->by - z[k]) - near;
+        double left = copysign(1, at->offset) * (at->by - z[k]) - near;
         if (left >= 0)
             low = h, f_low = left;
         else
@@ -211,7 +211,7 @@ static void turn_at_kink(const gw_guided *body, const gw_chart *chart, const kin
     int k = set->rotation.dof + at->k;
     double m[6][6], along[2][6], across[2];
     for (int side = 0; side < 2; side++) {
-        z[k] = at->by + (side ? 1 : -1) * at->beside;
+        z[k] = at->by + (side ? 1 : -1) * at->offset;
         mass_matrix(body, chart, z, m);
         across[side] = sqrt(split_column(m, set->dof, k, along[side]));
     }

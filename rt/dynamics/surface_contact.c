@@ -129,7 +129,7 @@ static gw_raw_patch on_free_form(const gw_surface *s, const double *z)
     double x[2] = {z[0], z[1]};
     r.plane = gw_nurbs_coordinates(s->nurbs, x, r.xy);
     if (r.plane)
-        gw_nurbs_plane_evaluate(s->nurbs, r.plane, r.xy, 2, x, &at);
+        gw_tangent_plane_evaluate(s->nurbs, r.plane, r.xy, 2, x, &at);
     else
         gw_nurbs_evaluate(s->nurbs, x, 2, NULL, &at);
     r.p = gw_add(s->point, rotate_from_shape(s, at.d[0][0]));
@@ -206,7 +206,7 @@ void gw_patch_move(const gw_surface *s, const gw_patch *x, const double y[2], do
         double xy[2] = {x->xy[0] + u, x->xy[1] + v}, far = hypot(xy[0], xy[1]);
         double share = far > x->plane->reach ? x->plane->reach / far : 1;
         xy[0] *= share, xy[1] *= share;
-        gw_nurbs_plane_evaluate(s->nurbs, x->plane, xy, 0, z, NULL);
+        gw_tangent_plane_evaluate(s->nurbs, x->plane, xy, 0, z, NULL);
         return;
     }
     if (s->kind == GW_SURFACE_SPHERE || s->kind == GW_SURFACE_ELLIPSOID) {

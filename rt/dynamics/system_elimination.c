@@ -141,12 +141,12 @@ static void choose_turns(gw_system *s, char *joined, int *degree)
                 best = i;
         s->blocks[best].turn = turn;
         s->elimination[turn] = best;
-        const char *beside = joined + best * n;
+        const char *neighbours = joined + best * n;
         for (int i = 0; i < n; i++) {
-            if (!beside[i] || s->blocks[i].turn >= 0)
+            if (!neighbours[i] || s->blocks[i].turn >= 0)
                 continue;
             for (int j = 0; j < n; j++)
-                if (beside[j] && s->blocks[j].turn < 0 && i != j)
+                if (neighbours[j] && s->blocks[j].turn < 0 && i != j)
                     joined[i * n + j] = 1;
             degree[i] = degree_of(s, joined, i);
         }

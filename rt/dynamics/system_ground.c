@@ -69,7 +69,7 @@ static bool same_pose(const gw_pose *a, const gw_pose *b)
 
 void gw_grounds_update(gw_system *s)
 {
-    bool apart = s->apart.now != 0 || s->apart.rate != 0, looks = apart != s->is_offset;
+    bool apart = s->apart.now != 0 || s->apart.rate != 0, changed = apart != s->is_offset;
     s->is_offset = apart;
     s->apart_now = s->apart.now;
     s->moving = s->apart.rate != 0;
@@ -81,9 +81,10 @@ void gw_grounds_update(gw_system *s)
         g->in_space = g->state.moves;
         g->displaced = g->state.moves || !is_home(&g->body.pose);
         s->moving = s->moving || g->state.moves;
-        looks = looks || in_space != g->in_space || (!in_space && !same_pose(&was, &g->body.pose));
+        changed =
+            changed || in_space != g->in_space || (!in_space && !same_pose(&was, &g->body.pose));
     }
-    if (!looks)
+    if (!changed)
         return;
     gw_planar_find(s);
     gw_closures_classify(s);

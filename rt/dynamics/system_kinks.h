@@ -69,10 +69,10 @@ void gw_kinks_apply(gw_system *system);
 void gw_kinks_begin_step(gw_system *system);
 void gw_kinks_begin_substep(gw_system *system, const gw_forces *forces, double t);
 
-/* Look: called with the bodies at the end of a trial substep of `wide` sixteenths; records the
- * point's parameter; true: the substep is to be repeated, of search->met sixteenths. Place: called
- * next, with the bodies back at the substep's start; estimates search->met, the time at which the
- * part ends; true: it ends at the start already. */
+/* gw_kinks_detect() is called with the bodies at the end of a trial substep of `wide` sixteenths;
+ * records the point's parameter; true: the substep is to be repeated, of search->met sixteenths.
+ * gw_kinks_locate() is called next, with the bodies back at the substep's start; estimates
+ * search->met, the time at which the part ends; true: it ends at the start already. */
 bool gw_kinks_detect(gw_system *system, double wide, double dt, gw_kink_search *search);
 bool gw_kinks_locate(gw_system *system, double dt, gw_kink_search *search);
 

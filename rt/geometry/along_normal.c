@@ -36,24 +36,24 @@ static gw_vec3 in_frame(const gw_locus *l, gw_vec3 x)
 
 /* P and n at a point of the shape, with their derivatives, in the axes of its side; the derivatives
  * of a curve by the second parameter are zero. */
-typedef struct beside {
+typedef struct axis_motion {
     gw_vec3 p, p_by[2], p_rate, p_bias;
     gw_vec3 n, n_by[2], n_rate, n_bias;
-} beside;
+} axis_motion;
 
 /* P and n by the shape's parameters, or by the coordinates x and y of `plane` unless it is NULL. */
-static beside beside_at(const gw_locus *l, const gw_nurbs_plane *plane, const double parameter[2],
-                        const double rate[2])
+static axis_motion axis_motion_at(const gw_locus *l, const gw_tangent_plane *plane,
+                                  const double parameter[2], const double rate[2])
 {
     gw_nurbs_motion m;
-    gw_nurbs_turn t;
-    gw_nurbs_move_and_turn(l->nurbs, plane, parameter, rate, l->a, &m, &t);
-    beside b = {.p = gw_add(l->origin, rotate_to_locus(l, m.p)),
-                .p_rate = rotate_to_locus(l, m.velocity),
-                .p_bias = rotate_to_locus(l, m.bias),
-                .n = rotate_to_locus(l, t.n),
-                .n_rate = rotate_to_locus(l, t.velocity),
-                .n_bias = rotate_to_locus(l, t.bias)};
+    gw_nurbs_direction_motion t;
+    gw_nurbs_motion_with_direction(l->nurbs, plane, parameter, rate, l->a, &m, &t);
+    axis_motion b = {.p = gw_add(l->origin, rotate_to_locus(l, m.p)),
+                     .p_rate = rotate_to_locus(l, m.velocity),
+                     .p_bias = rotate_to_locus(l, m.bias),
+                     .n = rotate_to_locus(l, t.n),
+                     .n_rate = rotate_to_locus(l, t.velocity),
+                     .n_bias = rotate_to_locus(l, t.bias)};
     for (int i = 0; i < l->nurbs->dimension; i++) {
         b.p_by[i] = rotate_to_locus(l, m.d[i]);
         b.n_by[i] = rotate_to_locus(l, t.d[i]);
@@ -63,12 +63,12 @@ static beside beside_at(const gw_locus *l, const gw_nurbs_plane *plane, const do
 
 /* P and n at parameters, by the coordinates that are regular there; p_by[0] is S_u, at a pole the
  * limit of its direction. */
-static beside beside_near(const gw_locus *l, const double parameter[2])
+static axis_motion regular_axis_motion(const gw_locus *l, const double parameter[2])
 {
     static const double still[2] = {0, 0};
     double coordinates[2];
-    const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, parameter, coordinates);
-    beside b = beside_at(l, plane, coordinates, still);
+    const gw_tangent_plane *plane = gw_nurbs_coordinates(l->nurbs, parameter, coordinates);
+    axis_motion b = axis_motion_at(l, plane, coordinates, still);
     gw_nurbs_point at;
     if (l->nurbs->dimension == 1)
         return b;
@@ -101,7 +101,7 @@ static gw_quat axis_side(const gw_submanifold *set, const gw_pose *x, gw_vec3 *s
 }
 
 /* F: x along S_u, z along n; of a curve the least rotation from e3. */
-static gw_quat frame_of(const gw_locus *l, const beside *b)
+static gw_quat frame_of(const gw_locus *l, const axis_motion *b)
 {
     gw_quat to_n = gw_quat_between(gw_v3(0, 0, 1), b->n);
     if (l->nurbs->dimension == 1)
@@ -118,7 +118,7 @@ gw_pose gw_along_normal_pose(const gw_submanifold *set, const double *z)
     const gw_locus *l = &set->translation.locus;
     double parameter[2] = {z[1], set->translation.dof == 2 ? z[2] : 0};
     gw_nurbs_into_domain(l->nurbs, parameter);
-    beside b = beside_near(l, parameter);
+    axis_motion b = regular_axis_motion(l, parameter);
     gw_quat turn = gw_quat_mul(gw_quat_axis(gw_v3(0, 0, 1), z[0]), set->rotation.zero);
     return pose_of(set, gw_quat_unit(gw_quat_mul(frame_of(l, &b), turn)), b.p);
 }
@@ -132,7 +132,7 @@ void gw_along_normal_parameters(const gw_submanifold *set, const gw_pose *x, dou
     gw_locus_closest_parameters(l, s, parameter);
     for (int k = 0; k < set->translation.dof; k++)
         z[1 + k] = parameter[k];
-    beside b = beside_near(l, parameter);
+    axis_motion b = regular_axis_motion(l, parameter);
     gw_quat rest = gw_quat_mul(gw_quat_mul(gw_quat_conj(frame_of(l, &b)), a),
                                gw_quat_conj(set->rotation.zero));
     z[0] = remainder(2 * atan2(rest.z, rest.w), 2 * GW_PI);
@@ -165,7 +165,7 @@ typedef struct along_search {
 /* A pose of the set, with P and n of the shape there. */
 typedef struct along_pose {
     double parameter[2];
-    beside b;
+    axis_motion b;
     gw_pose x;
     double f; /* |dp|^2 + (L theta)^2 */
 } along_pose;
@@ -201,7 +201,8 @@ static void range_of(const gw_locus *l, int k, double *low, double *high)
         gw_chart_bounds(l->nurbs, k, low, high);
 }
 
-static along_pose pose_beside(const along_search *s, double u, double v, gw_quat a, double turn)
+static along_pose pose_at_parameters(const along_search *s, double u, double v, gw_quat a,
+                                     double turn)
 {
     const gw_locus *l = &s->set->translation.locus;
     along_pose c = {.parameter = {u, v}};
@@ -213,13 +214,13 @@ static along_pose pose_beside(const along_search *s, double u, double v, gw_quat
         range_of(l, k, &low, &high);
         c.parameter[k] = fmin(fmax(c.parameter[k], low), high);
     }
-    c.b = beside_at(l, NULL, c.parameter, (const double[]){0, 0});
+    c.b = axis_motion_at(l, NULL, c.parameter, (const double[]){0, 0});
     if (gw_nurbs_pole_near(l->nurbs, c.parameter)) {
-        beside at = beside_near(l, c.parameter);
+        axis_motion at = regular_axis_motion(l, c.parameter);
         if (gw_dot(at.n, c.b.n) > 1 - 1e-6)
             c.b.p = at.p, c.b.n = at.n;
         else /* at the pole there are no derivatives by the parameters */
-            c.b = (beside){.p = at.p, .n = at.n};
+            c.b = (axis_motion){.p = at.p, .n = at.n};
     }
     put_pose(s, a, turn, &c);
     return c;
@@ -266,7 +267,7 @@ static along_pose add_step(const along_search *s, const along_pose *c, const dou
     double to[2] = {c->parameter[0], c->parameter[1]};
     for (int k = 1; k < s->set->dof; k++)
         to[k - 1] += scale[k] * step[k];
-    return pose_beside(s, to[0], to[1], rotation_of(s->set, &c->x), scale[0] * step[0]);
+    return pose_at_parameters(s, to[0], to[1], rotation_of(s->set, &c->x), scale[0] * step[0]);
 }
 
 /* True where coordinate k is at the low (-1) or high (1) end of the domain. */
@@ -387,7 +388,7 @@ static along_pose grid_pose(const along_search *s, const along_grid *g, gw_quat 
     const gw_nurbs_direction *d = s->set->translation.locus.nurbs->direction;
     double u = d[0].low + (d[0].high - d[0].low) * i / g->n[0];
     double v = d[1].low + (d[1].high - d[1].low) * j / (g->n[1] > 0 ? g->n[1] : 1);
-    along_pose c = pose_beside(s, u, v, a, 0), turned_on = c;
+    along_pose c = pose_at_parameters(s, u, v, a, 0), turned_on = c;
     for (int k = 1; k < NEAREST_TURNS; k++) {
         put_pose(s, a, 2 * GW_PI * k / NEAREST_TURNS, &turned_on);
         c = turned_on.f < c.f ? turned_on : c;
@@ -396,7 +397,7 @@ static along_pose grid_pose(const along_search *s, const along_grid *g, gw_quat 
 }
 
 /* The index of sample i of n + 1, cyclic in a closed direction; -1 if there is none. */
-static int sample_beside(const gw_nurbs_direction *d, int i, int n)
+static int neighbour_sample(const gw_nurbs_direction *d, int i, int n)
 {
     if (i >= 0 && i <= n)
         return i;
@@ -408,8 +409,8 @@ static int sample_beside(const gw_nurbs_direction *d, int i, int n)
 static bool is_valley(const gw_nurbs *nurbs, const along_grid *g, int i, int j)
 {
     for (int k = 0; k < 9; k++) {
-        int at[2] = {sample_beside(&nurbs->direction[0], i + k / 3 - 1, g->n[0]),
-                     sample_beside(&nurbs->direction[1], j + k % 3 - 1, g->n[1])};
+        int at[2] = {neighbour_sample(&nurbs->direction[0], i + k / 3 - 1, g->n[0]),
+                     neighbour_sample(&nurbs->direction[1], j + k % 3 - 1, g->n[1])};
         if (k == 4 || at[0] < 0 || at[1] < 0 || (g->n[1] == 0 && k % 3 != 1))
             continue;
         double f = g->f[at[0]][at[1]];
@@ -430,7 +431,8 @@ double gw_along_normal_nearest(const gw_submanifold *set, const gw_pose *near, d
     gw_quat a = axis_side(set, near, &point);
     double parameter[2];
     gw_locus_closest_parameters(l, point, parameter);
-    along_pose starts[NEAREST_BEST], first = pose_beside(&s, parameter[0], parameter[1], a, 0);
+    along_pose starts[NEAREST_BEST],
+        first = pose_at_parameters(&s, parameter[0], parameter[1], a, 0);
     along_pose best = descend_along(&s, first);
     const gw_nurbs_direction *d = l->nurbs->direction;
     along_grid grid;
@@ -468,7 +470,7 @@ void gw_along_normal_chart_at(const gw_submanifold *set, const gw_pose *x, gw_ch
     gw_nurbs_closest(l->nurbs, in_frame(l, s), l->a, parameter, &at);
     gw_chart_centre_at(chart, parameter);
     static const double still[2] = {0, 0};
-    beside b = beside_at(l, chart->flat ? &chart->plane : NULL, chart->parameter, still);
+    axis_motion b = axis_motion_at(l, chart->flat ? &chart->plane : NULL, chart->parameter, still);
     chart->e3 = b.n;
     chart->centre = pose_of(set, align_with_normal(set, a, b.n), b.p);
 }
@@ -488,7 +490,8 @@ void gw_along_normal_velocity(const gw_chart *chart, const gw_twist *twist, doub
     }
     z_dot[0] = gw_dot(chart->e3, spin);
     static const double still[2] = {0, 0};
-    beside b = beside_at(&t->locus, chart->flat ? &chart->plane : NULL, chart->parameter, still);
+    axis_motion b =
+        axis_motion_at(&t->locus, chart->flat ? &chart->plane : NULL, chart->parameter, still);
     if (t->dof == 1) {
         z_dot[1] = gw_dot(b.p_by[0], velocity) / gw_norm2(b.p_by[0]);
         return;
@@ -515,7 +518,7 @@ void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *
         parameter[k] += z[1 + k];
         rate[k] = z_dot[1 + k];
     }
-    beside b = beside_at(&t->locus, chart->flat ? &chart->plane : NULL, parameter, rate);
+    axis_motion b = axis_motion_at(&t->locus, chart->flat ? &chart->plane : NULL, parameter, rate);
     gw_vec3 n0 = chart->e3, h = gw_add(n0, b.n);
     double over = 1 / (1 + gw_dot(n0, b.n));
     gw_quat a0 = t->in_mobile ? gw_quat_conj(chart->centre.q) : chart->centre.q;

@@ -82,7 +82,7 @@ void gw_batched_newton_init(gw_batched_newton *s, const gw_submanifold *set, con
         s->k[c] = 0;
         s->b[c] = (gw_mat3){{{0}}};
     }
-    s->swing = bb / (length * length);
+    s->rate_ratio2 = bb / (length * length);
 }
 
 /* ---- f and its derivatives ------------------------------------------------------------------- */

@@ -19,8 +19,8 @@ typedef struct gw_batched_newton {
     gw_vec3 e[3];  /* axes of the locus's frame */
     double k[3];   /* d at D = 0; zero beyond `count`, as is b */
     gw_mat3 b[3];
-    bool curved;  /* the nearest point is not linear in d */
-    double swing; /* |B|^2 / L^2: squared ratio of the rates of d and L theta */
+    bool curved;        /* the nearest point is not linear in d */
+    double rate_ratio2; /* |B|^2 / L^2: squared ratio of the rates of d and L theta */
 } gw_batched_newton;
 
 /* Keeps both pointers. */

@@ -213,9 +213,9 @@ static void free_form_motion(const gw_chart *chart, const double *z, const doubl
     double rate[2] = {z_dot[0], dof == 2 ? z_dot[1] : 0};
     gw_nurbs_motion own;
     if (!chart->flat && z[0] == 0 && (dof == 1 || z[1] == 0))
-        gw_nurbs_move_at(l->nurbs, &chart->at, rate, l->a, &own);
+        gw_nurbs_motion_at(l->nurbs, &chart->at, rate, l->a, &own);
     else
-        gw_nurbs_move(l->nurbs, chart->flat ? &chart->plane : NULL, at, rate, l->a, &own);
+        gw_nurbs_motion_of(l->nurbs, chart->flat ? &chart->plane : NULL, at, rate, l->a, &own);
     gw_vec3 from[4] = {own.p, own.d[0], own.d[1], own.bias};
     gw_vec3 *to[4] = {&m->p, &m->d[0], &m->d[1], &m->bias};
     for (int i = 0; i < 4; i++) {
@@ -646,13 +646,13 @@ bool gw_chart_serves(const gw_chart *chart, const double *z)
         at[k] += z[chart->set->rotation.dof + k];
     if (chart->flat)
         return hypot(at[0], at[1]) < GW_POLE_SERVES * chart->plane.reach;
-    gw_nurbs_plane better;
+    gw_tangent_plane better;
     double coordinates[2];
     return !gw_nurbs_moving_coordinates(chart->set->translation.locus.nurbs, at, coordinates,
                                         &better);
 }
 
-void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set)
+void gw_chart_update_start(const gw_chart *chart, const double *z, gw_submanifold *set)
 {
     assert(chart && z && set);
     gw_locus *l = &set->translation.locus;
@@ -662,7 +662,7 @@ void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set)
     for (int k = 0; k < set->translation.dof; k++)
         at[k] += z[set->rotation.dof + k];
     if (chart->flat)
-        gw_nurbs_plane_evaluate(l->nurbs, &chart->plane, at, 0, l->start, NULL);
+        gw_tangent_plane_evaluate(l->nurbs, &chart->plane, at, 0, l->start, NULL);
     else
         memcpy(l->start, at, sizeof at);
     gw_nurbs_into_domain(l->nurbs, l->start);

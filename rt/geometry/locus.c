@@ -42,8 +42,8 @@ static gw_vec3 free_form_point(const gw_locus *l, const double *z)
     gw_nurbs_motion m;
     double x[2] = {z[0], l->kind == GW_LOCUS_SURFACE ? z[1] : 0}, at[2];
     gw_nurbs_into_domain(l->nurbs, x);
-    const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
-    gw_nurbs_move(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
+    const gw_tangent_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
+    gw_nurbs_motion_of(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
     return gw_add(l->origin, rotate_to_frame(l, m.p));
 }
 
@@ -63,7 +63,7 @@ static void closest_of_offset(const gw_locus *l, gw_vec3 x, double z[2])
             continue;
         for (int i = 0; i < EDGE_STEPS && fabs(step) > 1e-14 * range; i++) {
             gw_nurbs_motion m;
-            gw_nurbs_move(l->nurbs, NULL, z, (const double[]){k == 0, k == 1}, l->a, &m);
+            gw_nurbs_motion_of(l->nurbs, NULL, z, (const double[]){k == 0, k == 1}, l->a, &m);
             gw_vec3 off = gw_sub(m.p, x);
             double slope = gw_dot(off, m.velocity), was = z[k];
             double bend = gw_norm2(m.velocity) + gw_dot(off, m.bias);
@@ -281,8 +281,8 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
         gw_nurbs_motion m;
         double x[2], at[2];
         gw_locus_closest_parameters(l, point, x);
-        const gw_nurbs_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
-        gw_nurbs_move(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
+        const gw_tangent_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
+        gw_nurbs_motion_of(l->nurbs, plane, at, (const double[]){0, 0}, l->a, &m);
         out[0] = gw_unit(rotate_to_frame(l, m.d[0]));
         out[1] = gw_unit(gw_reject(rotate_to_frame(l, m.d[1]), out[0]));
         return gw_locus_dof(l->kind);
@@ -347,8 +347,9 @@ gw_vec3 gw_shift_acceleration(const gw_translation_set *t, gw_quat q, gw_vec3 w,
     for (int i = 0; i < t->shift_count; i++) {
         const gw_locus_shift *s = &t->shifts[i];
         gw_vec3 arm = t->in_mobile ? s->arm : gw_rotate(q, s->arm);
-        gw_vec3 inward = gw_cross(w, gw_cross(w, arm)), swing = gw_cross(w_dot, arm);
-        gw_vec3 a = t->in_mobile ? gw_unrotate(q, gw_sub(inward, swing)) : gw_add(swing, inward);
+        gw_vec3 centripetal = gw_cross(w, gw_cross(w, arm)), tangential = gw_cross(w_dot, arm);
+        gw_vec3 a = t->in_mobile ? gw_unrotate(q, gw_sub(centripetal, tangential))
+                                 : gw_add(tangential, centripetal);
         sum = gw_mul_add(sum, -gw_dot(s->normal, a), s->along);
     }
     return sum;

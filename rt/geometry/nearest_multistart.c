@@ -320,7 +320,7 @@ static int starts_asked(const gw_batched_newton *s)
 {
     if (s->curved) /* f has kinks */
         return STARTS;
-    return s->swing < 2 ? 4 : s->swing < 100 ? 8 : STARTS;
+    return s->rate_ratio2 < 2 ? 4 : s->rate_ratio2 < 100 ? 8 : STARTS;
 }
 
 /* The lowest points of the grid, lowest first; on a ring (an axis or a curve) only the local
@@ -328,7 +328,7 @@ static int starts_asked(const gw_batched_newton *s)
 static int lowest_of(const gw_batched_newton *s, const grid *g, int starts[STARTS])
 {
     const int n = g->count;
-    const bool ring = n == RING || n == CURVE, minima = ring && !s->curved && s->swing < 2;
+    const bool ring = n == RING || n == CURVE, minima = ring && !s->curved && s->rate_ratio2 < 2;
     const int most = ring ? STARTS : starts_asked(s);
     int count = 0;
     for (int i = 0; i < n; i++) {

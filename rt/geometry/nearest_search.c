@@ -616,18 +616,18 @@ static gw_vec3 minimum_about_axis(const gw_sphere_distance *b)
     const gw_locus *l = b->locus;
     gw_vec3 x = gw_mul_add(b->c, b->r, b->u0), d = gw_sub(x, gw_locus_nearest(l, x));
     gw_vec3 downhill = gw_reject(gw_neg(d), b->u0);
-    gw_vec3 beside = gw_cross(l->e3, gw_sub(b->c, l->origin));
-    double slope = gw_norm(downhill), gap = gw_norm(d), off = gw_norm(beside);
+    gw_vec3 lateral = gw_cross(l->e3, gw_sub(b->c, l->origin));
+    double slope = gw_norm(downhill), gap = gw_norm(d), off = gw_norm(lateral);
     gw_vec3 t = slope > 1e-12 * gap ? gw_scale(1 / slope, downhill) : gw_any_normal(b->u0);
     axis_state best = along_circle(b, t, NULL);
-    bool edge = fabs(gw_dot(b->u0, beside)) < EDGE * off || fabs(gw_dot(b->u0, l->e3)) < EDGE ||
+    bool edge = fabs(gw_dot(b->u0, lateral)) < EDGE * off || fabs(gw_dot(b->u0, l->e3)) < EDGE ||
                 off < EDGE * b->r || slope < EDGE * gap;
     if (edge) {
         axis_state other = along_circle(b, gw_cross(b->u0, t), &best);
         best = other.f < best.f ? other : best;
     }
     bool mirrored = reflect_to_start_side(b, l->e3, &best.u);
-    if (reflect_to_start_side(b, beside, &best.u) || mirrored)
+    if (reflect_to_start_side(b, lateral, &best.u) || mirrored)
         best = axis_descend(b, best.u, NULL);
     return best.u;
 }

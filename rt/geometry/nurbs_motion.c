@@ -69,10 +69,10 @@ static void normal_field(const gw_nurbs_point *at, const double rate[2], gw_vec3
 /* n = N / L of the vector N and its derivatives: by the parameters, and the second along the rate;
  * false where N vanishes. */
 static bool turn_of_vector(gw_vec3 vector, const gw_vec3 first[2], gw_vec3 second,
-                           const double rate[2], gw_nurbs_turn *t)
+                           const double rate[2], gw_nurbs_direction_motion *t)
 {
     double length = gw_norm(vector);
-    *t = (gw_nurbs_turn){.n = {0, 0, 0}};
+    *t = (gw_nurbs_direction_motion){.n = {0, 0, 0}};
     if (!(length > 0))
         return false;
     t->n = gw_scale(1 / length, vector);
@@ -91,7 +91,7 @@ static bool turn_of_vector(gw_vec3 vector, const gw_vec3 first[2], gw_vec3 secon
 /* The normal of a surface or the tangent of a curve, and its derivatives; false where there is
  * none. */
 static bool turn_of(const gw_nurbs *s, const gw_nurbs_point *at, const double rate[2],
-                    gw_nurbs_turn *t)
+                    gw_nurbs_direction_motion *t)
 {
     gw_vec3 first[2] = {at->d[2][0], {0, 0, 0}}, second;
     if (s->dimension == 1)
@@ -102,7 +102,7 @@ static bool turn_of(const gw_nurbs *s, const gw_nurbs_point *at, const double ra
 }
 
 static void motion_at(const gw_nurbs *s, const gw_nurbs_point *at, const double rate[2],
-                      double offset, gw_nurbs_motion *m, gw_nurbs_turn *turn)
+                      double offset, gw_nurbs_motion *m, gw_nurbs_direction_motion *turn)
 {
     double u = rate[0], v = s->dimension == 2 ? rate[1] : 0, both[2] = {u, v};
     m->p = at->d[0][0];
@@ -120,13 +120,13 @@ static void motion_at(const gw_nurbs *s, const gw_nurbs_point *at, const double 
 }
 
 /* The point and its derivatives by the parameters, or with a plane by x and y. */
-static void point_at(const gw_nurbs *s, const gw_nurbs_plane *plane, const double parameter[2],
+static void point_at(const gw_nurbs *s, const gw_tangent_plane *plane, const double parameter[2],
                      int order, gw_nurbs_point *at)
 {
     double found[2];
     gw_nurbs_span span = {{0, 0}};
     if (plane)
-        gw_nurbs_plane_evaluate(s, plane, parameter, order, found, at);
+        gw_tangent_plane_evaluate(s, plane, parameter, order, found, at);
     else
         gw_nurbs_evaluate(s, parameter, order, &span, at);
 }
@@ -136,7 +136,7 @@ static void point_at(const gw_nurbs *s, const gw_nurbs_plane *plane, const doubl
 static void point_near(const gw_nurbs *s, const double parameter[2], int order, gw_nurbs_point *at)
 {
     double coordinates[2];
-    const gw_nurbs_plane *plane = gw_nurbs_coordinates(s, parameter, coordinates);
+    const gw_tangent_plane *plane = gw_nurbs_coordinates(s, parameter, coordinates);
     if (plane || order > 2)
         point_at(s, plane, coordinates, order, at);
 }
@@ -146,24 +146,24 @@ int gw_nurbs_motion_order(const gw_nurbs *s, double offset)
     return offset != 0 && s->dimension == 2 ? 3 : 2;
 }
 
-void gw_nurbs_move_at(const gw_nurbs *s, const gw_nurbs_point *at, const double rate[2],
-                      double offset, gw_nurbs_motion *m)
+void gw_nurbs_motion_at(const gw_nurbs *s, const gw_nurbs_point *at, const double rate[2],
+                        double offset, gw_nurbs_motion *m)
 {
-    gw_nurbs_turn turn;
+    gw_nurbs_direction_motion turn;
     motion_at(s, at, rate, offset, m, gw_nurbs_motion_order(s, offset) == 3 ? &turn : NULL);
 }
 
-void gw_nurbs_move(const gw_nurbs *s, const gw_nurbs_plane *plane, const double parameter[2],
-                   const double rate[2], double offset, gw_nurbs_motion *m)
+void gw_nurbs_motion_of(const gw_nurbs *s, const gw_tangent_plane *plane, const double parameter[2],
+                        const double rate[2], double offset, gw_nurbs_motion *m)
 {
     gw_nurbs_point at;
     point_at(s, plane, parameter, gw_nurbs_motion_order(s, offset), &at);
-    gw_nurbs_move_at(s, &at, rate, offset, m);
+    gw_nurbs_motion_at(s, &at, rate, offset, m);
 }
 
-void gw_nurbs_move_and_turn(const gw_nurbs *s, const gw_nurbs_plane *plane,
-                            const double parameter[2], const double rate[2], double offset,
-                            gw_nurbs_motion *m, gw_nurbs_turn *turn)
+void gw_nurbs_motion_with_direction(const gw_nurbs *s, const gw_tangent_plane *plane,
+                                    const double parameter[2], const double rate[2], double offset,
+                                    gw_nurbs_motion *m, gw_nurbs_direction_motion *turn)
 {
     gw_nurbs_point at;
     assert(s->dimension == 2 || offset == 0);
@@ -469,7 +469,7 @@ void gw_nurbs_normal_here(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, const 
                           gw_vec3 *n, gw_vec3 *rate, gw_vec3 *second)
 {
     gw_nurbs_point at;
-    gw_nurbs_turn turn;
+    gw_nurbs_direction_motion turn;
     double moves[2], accelerations[2];
     assert(s->dimension == 2);
     point_near(s, parameter, 3, &at);
@@ -490,7 +490,7 @@ int gw_nurbs_tangent_at(const gw_nurbs *s, gw_vec3 x, gw_vec3 velocity, gw_vec3 
 {
     int cells;
     gw_nurbs_point at;
-    gw_nurbs_turn turn;
+    gw_nurbs_direction_motion turn;
     double moves[2] = {0, 0}, acceleration;
     assert(s->dimension == 1);
     follow_to_apex(s, x, 0, past_ends, parameter, &at, &cells);

@@ -24,25 +24,26 @@ typedef struct gw_nurbs_motion {
     gw_vec3 velocity, bias;
 } gw_nurbs_motion;
 
-void gw_nurbs_move(const gw_nurbs *nurbs, const gw_nurbs_plane *plane, const double parameter[2],
-                   const double rate[2], double offset, gw_nurbs_motion *motion);
+void gw_nurbs_motion_of(const gw_nurbs *nurbs, const gw_tangent_plane *plane,
+                        const double parameter[2], const double rate[2], double offset,
+                        gw_nurbs_motion *motion);
 
 /* The same from an evaluation of the shape to the order that gw_nurbs_motion_order() returns. */
-void gw_nurbs_move_at(const gw_nurbs *nurbs, const gw_nurbs_point *at, const double rate[2],
-                      double offset, gw_nurbs_motion *motion);
+void gw_nurbs_motion_at(const gw_nurbs *nurbs, const gw_nurbs_point *at, const double rate[2],
+                        double offset, gw_nurbs_motion *motion);
 int gw_nurbs_motion_order(const gw_nurbs *nurbs, double offset);
 
 /* The unit normal of a surface, or the unit tangent of a curve, while the parameters move: its
  * derivatives by them, its rate, and the rate of that at rate' = 0. */
-typedef struct gw_nurbs_turn {
+typedef struct gw_nurbs_direction_motion {
     gw_vec3 n, d[2];
     gw_vec3 velocity, bias;
-} gw_nurbs_turn;
+} gw_nurbs_direction_motion;
 
 /* The same with the normal of a surface or the tangent of a curve. */
-void gw_nurbs_move_and_turn(const gw_nurbs *nurbs, const gw_nurbs_plane *plane,
-                            const double parameter[2], const double rate[2], double offset,
-                            gw_nurbs_motion *motion, gw_nurbs_turn *turn);
+void gw_nurbs_motion_with_direction(const gw_nurbs *nurbs, const gw_tangent_plane *plane,
+                                    const double parameter[2], const double rate[2], double offset,
+                                    gw_nurbs_motion *motion, gw_nurbs_direction_motion *turn);
 
 /*
  * The unit normal at the point of a surface closest to x, which is about `expected` from it: n, its

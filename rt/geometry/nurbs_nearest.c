@@ -587,7 +587,7 @@ bool gw_nurbs_follow_about_pole(const gw_nurbs *s, gw_vec3 to, double x[2], gw_n
     gw_nurbs_pole_place(s, pole, x, xy);
     bool last = false;
     for (int i = 0; i < POLE_STEPS; i++) {
-        if (!gw_nurbs_plane_evaluate(s, &pole->plane, xy, 2, found, &m.at))
+        if (!gw_tangent_plane_evaluate(s, &pole->plane, xy, 2, found, &m.at))
             return false;
         model_of(to, &m);
         if (last) {

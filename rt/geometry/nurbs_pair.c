@@ -8,11 +8,11 @@
 
 #include "rt/geometry/nurbs_tree.h"
 
-#define HEAP_ROOM 768  /* pairs; those that find no room are dropped and limit `bound` */
-#define WITHIN    1e-4 /* of the lesser size: accepted difference of `distance` and `bound` */
-#define THERE     1e-9 /* of the size: an iteration that gains less is the last one */
-#define TURNS     8    /* alternating projections from the middle of a pair, */
-#define MOST      60   /* and at the end */
+#define HEAP_ROOM        768  /* pairs; those that find no room are dropped and limit `bound` */
+#define WITHIN           1e-4 /* of the lesser size: accepted difference of `distance` and `bound` */
+#define CONVERGED        1e-9 /* of the size: an iteration that gains less is the last one */
+#define PROJECTIONS      8    /* alternating projections from the middle of a pair, at most */
+#define PROJECTIONS_LAST 60   /* the same from the nearest pair found */
 
 /* Bounds of parameters, low .. high of each. */
 typedef struct rectangle {
@@ -126,19 +126,19 @@ static void middle_of(const gw_nurbs *s, const part_of_shape *part, double x[2])
 
 /* Alternating projections: each point moves to the closest point near it of the other shape, in
  * turn. */
-static void alternate_projections(pair_search *q, double x[2][2], int turns)
+static void alternate_projections(pair_search *q, double x[2][2], int most)
 {
     gw_nurbs_point at[2];
     double distance = HUGE_VAL;
     gw_nurbs_evaluate(q->s[0], x[0], 0, NULL, &at[0]);
-    for (int i = 0; i < turns; i++) {
+    for (int i = 0; i < most; i++) {
         gw_nurbs_follow(q->s[1], gw_pose_point(&q->b_from_a, at[0].d[0][0]), x[1], NULL, &at[1]);
         gw_vec3 to = gw_pose_point(&q->a_from_b, at[1].d[0][0]);
         gw_nurbs_follow(q->s[0], to, x[0], NULL, &at[0]);
         double now = gw_distance(at[0].d[0][0], to);
-        bool there = distance - now < THERE * q->s[0]->size;
+        bool converged = distance - now < CONVERGED * q->s[0]->size;
         distance = now;
-        if (there)
+        if (converged)
             break;
     }
     if (distance < q->best->distance) {
@@ -162,7 +162,7 @@ static void offer_pair(pair_search *q, const pair_of_parts *w)
     if (distance >= q->sampled)
         return;
     q->sampled = distance;
-    alternate_projections(q, x, TURNS);
+    alternate_projections(q, x, PROJECTIONS);
 }
 
 /* Both halves of a part; of a node its children. */
@@ -219,7 +219,7 @@ void gw_nurbs_nearest_pair(const gw_nurbs *a, const gw_nurbs *b, const gw_pose *
     }
     double x[2][2];
     memcpy(x, nearest->parameter, sizeof x);
-    alternate_projections(&q, x, MOST);
+    alternate_projections(&q, x, PROJECTIONS_LAST);
     for (int side = 0; side < 2; side++)
         gw_nurbs_into_domain(q.s[side], nearest->parameter[side]);
     nearest->bound = fmax(0, fmin(fmin(bound, q.given_up), nearest->distance - within));

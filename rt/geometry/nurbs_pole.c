@@ -180,8 +180,8 @@ void gw_nurbs_pole_place(const gw_nurbs *s, const gw_nurbs_pole *p, const double
     xy[1] = gw_dot(off, p->plane.e2);
 }
 
-const gw_nurbs_plane *gw_nurbs_coordinates(const gw_nurbs *s, const double parameter[2],
-                                           double coordinates[2])
+const gw_tangent_plane *gw_nurbs_coordinates(const gw_nurbs *s, const double parameter[2],
+                                             double coordinates[2])
 {
     assert(s && parameter && coordinates);
     const gw_nurbs_pole *pole = gw_nurbs_pole_near(s, parameter);
@@ -212,9 +212,9 @@ static bool is_near_uneven(const gw_nurbs *s, const double parameter[2])
 }
 
 bool gw_nurbs_moving_coordinates(const gw_nurbs *s, const double parameter[2],
-                                 double coordinates[2], gw_nurbs_plane *plane)
+                                 double coordinates[2], gw_tangent_plane *plane)
 {
-    const gw_nurbs_plane *pole = gw_nurbs_coordinates(s, parameter, coordinates);
+    const gw_tangent_plane *pole = gw_nurbs_coordinates(s, parameter, coordinates);
     gw_nurbs_point at;
     if (pole)
         *plane = *pole;
@@ -226,12 +226,12 @@ bool gw_nurbs_moving_coordinates(const gw_nurbs *s, const double parameter[2],
     if (!(gw_norm(e) > 0) || (!curve && !(gw_norm2(n) > 0)))
         return false;
     e = gw_unit(e);
-    *plane = (gw_nurbs_plane){.point = at.d[0][0],
-                              .e1 = e,
-                              .e2 = gw_cross(n, e),
-                              .n = n,
-                              .reach = POINT_REACH * s->size,
-                              .parameter = {parameter[0], parameter[1]}};
+    *plane = (gw_tangent_plane){.point = at.d[0][0],
+                                .e1 = e,
+                                .e2 = gw_cross(n, e),
+                                .n = n,
+                                .reach = POINT_REACH * s->size,
+                                .parameter = {parameter[0], parameter[1]}};
     coordinates[0] = coordinates[1] = 0;
     return true;
 }
@@ -260,7 +260,7 @@ static void first_guess(const gw_nurbs *s, const gw_nurbs_pole *p, const double 
 }
 
 /* Residual of (x, y) at a point, and its derivatives by the parameters. */
-static double left_of(const gw_nurbs_plane *t, const gw_nurbs_point *at, const double xy[2],
+static double left_of(const gw_tangent_plane *t, const gw_nurbs_point *at, const double xy[2],
                       double left[2], double by[2][2])
 {
     gw_vec3 axis[2] = {t->e1, t->e2}, off = gw_sub(at->d[0][0], t->point);
@@ -315,7 +315,7 @@ static bool find_about_pole(const gw_nurbs *s, const gw_nurbs_pole *p, const dou
 }
 
 /* The parameters at (x, y) about a point that is not a pole. */
-static bool find_about_point(const gw_nurbs *s, const gw_nurbs_plane *t, const double xy[2],
+static bool find_about_point(const gw_nurbs *s, const gw_tangent_plane *t, const double xy[2],
                              double parameter[2])
 {
     parameter[0] = t->parameter[0];
@@ -380,7 +380,8 @@ static gw_vec3 third_of(const gw_nurbs_point *at, int i, int j, int m)
     return at->d[3 - i - j - m][i + j + m];
 }
 
-static bool from_parameters(const gw_nurbs_plane *p, const gw_nurbs_point *at, int order, height *t)
+static bool from_parameters(const gw_tangent_plane *p, const gw_nurbs_point *at, int order,
+                            height *t)
 {
     gw_vec3 axis[2] = {p->e1, p->e2}, first[2] = {at->d[1][0], at->d[0][1]};
     double jac[2][2], inv[2][2]; /* x_ki; inv[i][k]: parameter i by x_k */
@@ -434,7 +435,7 @@ static bool from_parameters(const gw_nurbs_plane *p, const gw_nurbs_point *at, i
 }
 
 /* For a curve C(x): C_x = C' / x', C_xx = (C'' - C_x x'') / x'^2, and so on. */
-static void along_tangent(const gw_nurbs_plane *t, const gw_nurbs_point *at, gw_nurbs_point *to)
+static void along_tangent(const gw_tangent_plane *t, const gw_nurbs_point *at, gw_nurbs_point *to)
 {
     double x1 = gw_dot(at->d[1][0], t->e1), x2 = gw_dot(at->d[2][0], t->e1);
     double x3 = gw_dot(at->d[3][0], t->e1);
@@ -446,8 +447,8 @@ static void along_tangent(const gw_nurbs_plane *t, const gw_nurbs_point *at, gw_
     to->d[3][0] = gw_scale(1 / (x1 * x1 * x1), third);
 }
 
-bool gw_nurbs_plane_evaluate(const gw_nurbs *s, const gw_nurbs_plane *p, const double xy[2],
-                             int order, double parameter[2], gw_nurbs_point *point)
+bool gw_tangent_plane_evaluate(const gw_nurbs *s, const gw_tangent_plane *p, const double xy[2],
+                               int order, double parameter[2], gw_nurbs_point *point)
 {
     assert(isfinite(xy[0]) && isfinite(xy[1]) && order >= 0 && order <= GW_NURBS_ORDER);
     bool found = p->pole ? find_about_pole(s, p->pole, xy, parameter)
@@ -492,7 +493,7 @@ static void find_fourth(const gw_nurbs *s, gw_nurbs_pole *p)
             double y = sin(2 * GW_PI * i / GW_POLE_MERIDIANS), xy[2] = {far * x, far * y};
             gw_nurbs_point at;
             height known;
-            gw_nurbs_plane_evaluate(s, &p->plane, xy, 0, parameter, &at);
+            gw_tangent_plane_evaluate(s, &p->plane, xy, 0, parameter, &at);
             taylor_height(p, xy, &known);
             double left = gw_dot(gw_sub(at.d[0][0], p->plane.point), p->plane.n) - known.h[0][0];
             add_to_fit(&f, 5,

@@ -18,15 +18,15 @@
 
 /* The tangent plane at a pole or another point of a surface, or the tangent of a curve, along e1.
  */
-typedef struct gw_nurbs_plane {
+typedef struct gw_tangent_plane {
     gw_vec3 point, e1, e2, n;
     double reach; /* |(x, y)| up to which there is a height (m) */
     const struct gw_nurbs_pole *pole;
     double parameter[2]; /* of the point, if it is not a pole */
-} gw_nurbs_plane;
+} gw_tangent_plane;
 
 typedef struct gw_nurbs_pole {
-    gw_nurbs_plane plane;
+    gw_tangent_plane plane;
     int out;          /* the direction that runs away from the pole */
     double sign;      /* 1 or -1: the way it runs */
     double end;       /* its parameter at the pole */
@@ -54,8 +54,8 @@ void gw_nurbs_pole_place(const gw_nurbs *surface, const gw_nurbs_pole *pole,
 
 /* The better coordinates at these parameters: x and y about a near pole, whose plane is returned;
  * or the parameters themselves, with NULL. */
-const gw_nurbs_plane *gw_nurbs_coordinates(const gw_nurbs *nurbs, const double parameter[2],
-                                           double coordinates[2]);
+const gw_tangent_plane *gw_nurbs_coordinates(const gw_nurbs *nurbs, const double parameter[2],
+                                             double coordinates[2]);
 
 /*
  * The same for integration: also near knots where second derivatives by the parameters jump, which
@@ -63,14 +63,15 @@ const gw_nurbs_plane *gw_nurbs_coordinates(const gw_nurbs *nurbs, const double p
  * parameters.
  */
 bool gw_nurbs_moving_coordinates(const gw_nurbs *nurbs, const double parameter[2],
-                                 double coordinates[2], gw_nurbs_plane *plane);
+                                 double coordinates[2], gw_tangent_plane *plane);
 
 /*
  * The parameters at x and y, within the domain or past an edge, and the point there with d[k][l]
  * the derivatives by x and y to `order` (0 to GW_NURBS_ORDER); `point` may be NULL. False if there
  * is no such point; the result is then a point near by.
  */
-bool gw_nurbs_plane_evaluate(const gw_nurbs *nurbs, const gw_nurbs_plane *plane, const double xy[2],
-                             int order, double parameter[2], gw_nurbs_point *point);
+bool gw_tangent_plane_evaluate(const gw_nurbs *nurbs, const gw_tangent_plane *plane,
+                               const double xy[2], int order, double parameter[2],
+                               gw_nurbs_point *point);
 
 #endif

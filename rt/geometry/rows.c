@@ -483,9 +483,9 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
     }
     if (gw_row_of_direction(row->kind)) {
         of_direction m = direction_of(row, x, &b, &s, f);
-        gw_vec3 swing = gw_cross(w, b.n);
+        gw_vec3 n_rate = gw_cross(w, b.n);
         double turn = gw_row_owned_by_body(row->kind) ? -2 : 2;
-        return gw_dot(gw_cross(w, swing), m.n) + turn * gw_dot(swing, m.rate) +
+        return gw_dot(gw_cross(w, n_rate), m.n) + turn * gw_dot(n_rate, m.rate) +
                gw_dot(b.n, m.second) + gw_dot(m.gradient, a);
     }
     if (is_free_form(row->kind)) {
@@ -502,8 +502,8 @@ static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twis
         s = gw_reject(s, b.n);
     gw_vec3 u = radial_unit(row, &b);
     double r = gw_norm(b.g), along = gw_dot(u, s);
-    double swing = r > 0 ? (gw_norm2(s) - along * along) / r : 0;
-    return gw_dot(u, a) + swing;
+    double centripetal = r > 0 ? (gw_norm2(s) - along * along) / r : 0;
+    return gw_dot(u, a) + centripetal;
 }
 
 void gw_rows_bias(const gw_row *rows, int count, const gw_pose *x, const gw_twist *twist,

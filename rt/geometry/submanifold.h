@@ -320,15 +320,15 @@ const char *gw_locus_kind_name(gw_locus_kind kind);
 typedef struct gw_chart {
     const gw_submanifold *set;
     gw_pose centre;
-    gw_vec3 point;        /* P of the locus at the centre */
-    gw_vec3 e1, e2, e3;   /* sphere: two tangent directions and the outward one at the centre */
-    double cosine, sine;  /* circle, ellipse, cylinder: of the angle at the centre */
-    double parameter[2];  /* curve, surface: at the centre; if `flat`, */
-    bool flat;            /* x and y at the centre */
-    gw_nurbs_plane plane; /* of this plane (near a pole); */
-    gw_nurbs_point at;    /* if not, the shape at the centre */
-    double turn[2];       /* two angles: the tangent in the angles about both axes of the first */
-    double basis[6][6];   /* general set: its tangent basis at the centre */
+    gw_vec3 point;          /* P of the locus at the centre */
+    gw_vec3 e1, e2, e3;     /* sphere: two tangent directions and the outward one at the centre */
+    double cosine, sine;    /* circle, ellipse, cylinder: of the angle at the centre */
+    double parameter[2];    /* curve, surface: at the centre; if `flat`, */
+    bool flat;              /* x and y at the centre */
+    gw_tangent_plane plane; /* of this plane (near a pole); */
+    gw_nurbs_point at;      /* if not, the shape at the centre */
+    double turn[2];         /* two angles: the tangent in the angles about both axes of the first */
+    double basis[6][6];     /* general set: its tangent basis at the centre */
 } gw_chart;
 
 /* A chart about a pose on the set (general sets: projected onto it first). */
@@ -349,7 +349,7 @@ bool gw_chart_serves(const gw_chart *chart, const double *z);
 
 /* Sets the start parameters of the set's free-form locus to those at z of this chart, for later
  * charts of the set. */
-void gw_chart_leave(const gw_chart *chart, const double *z, gw_submanifold *set);
+void gw_chart_update_start(const gw_chart *chart, const double *z, gw_submanifold *set);
 
 /*
  * At z, moving with z_dot: the pose, the columns J of the twist ([v; w] = sum_k J[k] z_dot_k) and

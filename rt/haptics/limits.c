@@ -6,18 +6,18 @@
 #include <assert.h>
 #include <string.h>
 
-#define SQUARES_MAX     1e150 /* components beyond it have squares that overflow */
-#define ROUNDING        1e-12 /* of a limit: what control has cut to it is not cut again */
-#define EDGE_SHARE      0.999 /* of the reach: no further outward */
-#define SWING_SHARE     0.1   /* of a limit: smaller swings are noise */
-#define SWING_FORCE     1.0   /* N, where there is no limit */
-#define SWING_TORQUE    0.05  /* N m */
-#define SWING_SPEED     0.05  /* m/s */
-#define SWING_SPIN      0.5   /* rad/s */
-#define SWING_MEMORY    0.1   /* s: f swings a second are 2 f 0.1 turns remembered */
-#define SWING_TURNS     5.0   /* 25 swings a second; no hand shakes that fast */
-#define OSCILLATES_TIME 0.02  /* s in which an oscillating command loses most of its size */
-#define CALM_TIME       0.5   /* s in which it has it back */
+#define SQUARES_MAX           1e150 /* components beyond it have squares that overflow */
+#define ROUNDING              1e-12 /* of a limit: what control has cut to it is not cut again */
+#define EDGE_SHARE            0.999 /* of the reach: no further outward */
+#define OSCILLATION_SHARE     0.1   /* of a limit: smaller oscillations are noise */
+#define OSCILLATION_FORCE     1.0   /* N, where there is no limit */
+#define OSCILLATION_TORQUE    0.05  /* N m */
+#define OSCILLATION_SPEED     0.05  /* m/s */
+#define OSCILLATION_SPIN      0.5   /* rad/s */
+#define OSCILLATION_MEMORY    0.1  /* s: f oscillations a second are 2 f 0.1 reversals remembered */
+#define OSCILLATION_REVERSALS 5.0  /* 25 oscillations a second; no hand shakes that fast */
+#define DAMPED_TIME           0.02 /* s in which an oscillating command loses most of its size */
+#define CALM_TIME             0.5  /* s in which it has it back */
 
 gw_command_limits gw_command_limits_of(const gw_command_limits *tool, double scale,
                                        const gw_device_info *device, bool guarded)
@@ -86,23 +86,23 @@ static bool stop_at_edge(gw_vec3 *linear, gw_vec3 at, double reach)
 
 /* Counts reversals: a component has reversed when it is back by more than `size` from its extreme.
  * Returns the largest decayed count of the three components. */
-static double count_reversals(gw_swing *s, gw_vec3 a, double size, double keep)
+static double count_reversals(gw_oscillation *s, gw_vec3 a, double size, double keep)
 {
     const double now[3] = {a.x, a.y, a.z};
     double most = 0;
     for (int i = 0; i < 3; i++) {
         double past = now[i] - s->extreme[i];
-        s->turns[i] *= keep;
+        s->reversals[i] *= keep;
         if (s->way[i] * past < -size) {
             s->way[i] = -s->way[i];
-            s->turns[i] += 1;
+            s->reversals[i] += 1;
             s->extreme[i] = now[i];
         } else if (s->way[i] == 0 || s->way[i] * past > 0) {
             if (s->way[i] == 0 && fabs(past) > size)
                 s->way[i] = past > 0 ? 1 : -1;
             s->extreme[i] = s->way[i] ? now[i] : s->extreme[i];
         }
-        most = fmax(most, s->turns[i]);
+        most = fmax(most, s->reversals[i]);
     }
     return most;
 }
@@ -112,15 +112,15 @@ static double count_reversals(gw_swing *s, gw_vec3 a, double size, double keep)
 static double damp_oscillation(gw_command_gate *gate, gw_vec3 linear, gw_vec3 angular,
                                double linear_size, double angular_size, double dt)
 {
-    double keep = exp(-dt / SWING_MEMORY);
-    double turns = fmax(count_reversals(&gate->linear, linear, linear_size, keep),
-                        count_reversals(&gate->angular, angular, angular_size, keep));
-    if (turns > SWING_TURNS)
-        gate->taken = 1 - (1 - gate->taken) * exp(-dt / OSCILLATES_TIME);
+    double keep = exp(-dt / OSCILLATION_MEMORY);
+    double reversals = fmax(count_reversals(&gate->linear, linear, linear_size, keep),
+                            count_reversals(&gate->angular, angular, angular_size, keep));
+    if (reversals > OSCILLATION_REVERSALS)
+        gate->reduction = 1 - (1 - gate->reduction) * exp(-dt / DAMPED_TIME);
     else
-        gate->taken *= exp(-dt / CALM_TIME);
-    gate->taken = gate->taken > 1e-6 ? gate->taken : 0;
-    return 1 - gate->taken;
+        gate->reduction *= exp(-dt / CALM_TIME);
+    gate->reduction = gate->reduction > 1e-6 ? gate->reduction : 0;
+    return 1 - gate->reduction;
 }
 
 /* ---- soft engagement --------------------------------------------------------------------------
@@ -157,9 +157,9 @@ gw_command_limits gw_gate_limits(const gw_command_gate *gate, const gw_command_l
 /* ---- the gate ----------------------------------------------------------------------------------
  */
 
-/* The limits of one of a command's two vectors, and the size of a swing that counts. */
+/* The limits of one of a command's two vectors, and the amplitude of an oscillation that counts. */
 typedef struct bounds {
-    double most, rate, swing;
+    double most, rate, amplitude;
 } bounds;
 
 /* As far towards `a` as the change in dt may be. */
@@ -205,7 +205,7 @@ static void gate_both(gw_command_gate *g, gw_vec3 *linear, gw_vec3 *angular, bou
     if (in->guarded) {
         share = soft_share(g);
         g->soft = fmax(g->soft - in->dt, 0);
-        double left = damp_oscillation(g, *linear, *angular, l.swing, a.swing, in->dt);
+        double left = damp_oscillation(g, *linear, *angular, l.amplitude, a.amplitude, in->dt);
         if (left < 1) {
             *linear = gw_scale(left, *linear);
             *angular = gw_scale(left, *angular);
@@ -232,7 +232,7 @@ static void store3(gw_vec3 a, double out[3])
 
 static bounds bounds_of(double most, double rate, double otherwise)
 {
-    return (bounds){most, rate, most > 0 ? SWING_SHARE * most : otherwise};
+    return (bounds){most, rate, most > 0 ? OSCILLATION_SHARE * most : otherwise};
 }
 
 gw_gated_command gw_gate_wrench(gw_command_gate *g, const gw_wrench *wrench,
@@ -241,8 +241,8 @@ gw_gated_command gw_gate_wrench(gw_command_gate *g, const gw_wrench *wrench,
     assert(g && wrench && limits && in);
     gw_gated_command out = {.limited = false};
     gw_wrench w = *wrench;
-    gate_both(g, &w.f, &w.t, bounds_of(limits->force, limits->force_rate, SWING_FORCE),
-              bounds_of(limits->torque, limits->torque_rate, SWING_TORQUE), limits->reach, in,
+    gate_both(g, &w.f, &w.t, bounds_of(limits->force, limits->force_rate, OSCILLATION_FORCE),
+              bounds_of(limits->torque, limits->torque_rate, OSCILLATION_TORQUE), limits->reach, in,
               &out);
     store3(w.f, out.command.f);
     store3(w.t, out.command.t);
@@ -256,9 +256,9 @@ gw_gated_command gw_gate_velocity(gw_command_gate *g, const gw_twist *velocity,
     assert(g && velocity && limits && in);
     gw_gated_command out = {.limited = false};
     gw_twist u = *velocity;
-    gate_both(g, &u.v, &u.w, bounds_of(limits->speed, limits->acceleration, SWING_SPEED),
-              bounds_of(limits->spin, limits->spin_acceleration, SWING_SPIN), limits->reach, in,
-              &out);
+    gate_both(g, &u.v, &u.w, bounds_of(limits->speed, limits->acceleration, OSCILLATION_SPEED),
+              bounds_of(limits->spin, limits->spin_acceleration, OSCILLATION_SPIN), limits->reach,
+              in, &out);
     store3(u.v, out.command.v);
     store3(u.w, out.command.w);
     out.command.engaged = in->engaged;

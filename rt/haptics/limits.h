@@ -59,17 +59,17 @@ bool gw_clamp_norm(gw_vec3 *a, double most);
 #define GW_GATE_SOFT_RAMP  2.0 /* s of the ramp to the full limits */
 
 /* State of a command's components for the count of reversals. */
-typedef struct gw_swing {
-    double extreme[3], turns[3]; /* turns of the last time constant */
-    int way[3];                  /* 1, -1; 0: it has not moved yet */
-} gw_swing;
+typedef struct gw_oscillation {
+    double extreme[3], reversals[3]; /* those of the last time constant */
+    int way[3];                      /* 1, -1; 0: it has not moved yet */
+} gw_oscillation;
 
 /* State of one device's gate. All zero: engaged, without a command so far. */
 typedef struct gw_command_gate {
     bool begun;                        /* it was engaged softly at least once */
     double soft;                       /* s until all of the limits is there; 0: it is */
-    double taken;                      /* by the oscillation gate: 0 nothing, towards 1 all */
-    gw_swing linear, angular;          /* of what was asked for */
+    double reduction;                  /* of an oscillating command: 0 none, towards 1 all */
+    gw_oscillation linear, angular;    /* of what was asked for */
     gw_vec3 last_linear, last_angular; /* sent */
 } gw_command_gate;
 

@@ -256,7 +256,7 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
         gw_operational_point_of(&seen, columns);
     tool->output = gw_impedance_pre_step(&tool->control, &seen, &device, tick->dt);
     tool->wrench = tool->output.hand;
-    tool->wrench_on_model = gw_wrench_add(tool->output.on_model, tool->beside);
+    tool->wrench_on_model = gw_wrench_add(tool->output.on_model, tool->direct_wrench);
     gw_desired_apply(&tool->desired, &tool->wrench_on_model);
 }
 
@@ -326,9 +326,9 @@ static gw_twist twist_in_hand(const gw_haptic_tool *tool)
 
 /* The wrench of all operators at the tool frame (world axes): the program's, scaled by the
  * workspace map, and those of drag, push and guided motion. Returns the part that acts at the
- * device; *beside: the part that acts on the model directly, as forces cannot be exerted on a real
+ * device; *direct: the part that acts on the model directly, as forces cannot be exerted on a real
  * device and a point grasp transmits no torque. */
-static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick, gw_wrench *beside)
+static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick, gw_wrench *direct)
 {
     gw_device_slot *slot = tool->def->slot;
     gw_mass mass = gw_haptic_tool_mass(tool);
@@ -346,10 +346,10 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick, gw_w
     gw_wrench robot = tool->shared ? no_wrench : motion_wrench(tool, tick->dt);
     program = gw_wrench_scale(s, program);
     gw_wrench all = gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(tool->push, robot));
-    *beside = slot->driver->exert ? no_wrench : all;
+    *direct = slot->driver->exert ? no_wrench : all;
     if (!holds_point(tool))
         return all;
-    beside->t = gw_sub(all.t, program.t);
+    direct->t = gw_sub(all.t, program.t);
     all.t = program.t;
     return all;
 }
@@ -361,7 +361,7 @@ static void take_wrench(gw_haptic_tool *tool, bool limits)
 {
     const gw_scenario_tool *def = tool->def;
     double s = tool->map.force;
-    tool->wrench = tool->beside;
+    tool->wrench = tool->direct_wrench;
     if (tool->reading.valid && gw_device_slot_info(def->slot)->measures_wrench) {
         gw_wrench hand = gw_workspace_wrench_to_task(&tool->map, &tool->reading.wrench);
         if (holds_point(tool))
@@ -427,8 +427,8 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
             tool->reading.valid = true;
         return;
     }
-    tool->beside = no_wrench;
-    gw_wrench wanted = tick->moving ? operator_wrench(tool, tick, &tool->beside) : no_wrench;
+    tool->direct_wrench = no_wrench;
+    gw_wrench wanted = tick->moving ? operator_wrench(tool, tick, &tool->direct_wrench) : no_wrench;
     gw_wrench exerted = gw_workspace_wrench_to_device(&tool->map, &wanted);
     gw_device_slot_apply_operator(slot, &exerted);
     tool->reading = gw_device_slot_read(slot);

@@ -50,7 +50,7 @@ typedef struct gw_haptic_tool {
     gw_pose pose; /* of the virtual tool: the held frame, displaced during a transition */
     gw_twist twist;
     gw_wrench wrench;          /* of the operator at the tool frame */
-    gw_wrench beside;          /* of drag, push and guided motion, in addition to the device's */
+    gw_wrench direct_wrench;   /* of operators, that acts on the model, not at the device */
     gw_wrench wrench_on_model; /* that control exerts on the model */
     gw_impedance_out output;
     gw_unilaterals_at unilaterals; /* of the held object, after the last step; at the tool frame */

@@ -195,12 +195,12 @@ static int collect_colliders(const gw_scene_dynamics *m, const gw_scene *scene, 
                                        material_of(scene, scene->objects[i].material)};
     for (int i = 0; i < scene->mechanism_count; i++)
         for (int k = 0; k < scene->mechanisms[i].link_count; k++) {
-            const gw_link_geometry *look = &scene->mechanisms[i].geometries[k];
-            if (!look->has_geometry)
+            const gw_link_geometry *geometry = &scene->mechanisms[i].geometries[k];
+            if (!geometry->has_geometry)
                 continue;
             if (out)
-                out[count] = (gw_collider){m->first_link[i] + k, &look->shape, look->pose,
-                                           material_of(scene, look->material)};
+                out[count] = (gw_collider){m->first_link[i] + k, &geometry->shape, geometry->pose,
+                                           material_of(scene, geometry->material)};
             count++;
         }
     return count;

@@ -15,7 +15,7 @@
 #include "tests/bench/bench.h"
 
 enum { HEAP = 64, PADDLE = HEAP - 1, WALLS = 6, BODIES = HEAP + WALLS };
-enum { FALL = 800, REST = 2500, REST_END = 3200, TICKS = 4000, LOOK = 5, RUNS = 2 };
+enum { FALL = 800, REST = 2500, REST_END = 3200, TICKS = 4000, DETECTION_TICKS = 5, RUNS = 2 };
 
 #define WIDE  0.5 /* the enclosure, across and high (m) */
 #define HIGH  0.8
@@ -113,16 +113,16 @@ static bool heap_open(heap *h)
             (gw_collider){.body = i, .shape = &h->shape[i], .body_from_shape = gw_pose_identity()};
         body[i] = (gw_world_body){.model = i < HEAP ? i : -1, .pose = h->pose[i]};
     }
-    gw_detector_def looks = {.body_count = BODIES,
-                             .collider_count = BODIES,
-                             .colliders = collider,
-                             .is_static = stands,
-                             .surface = wood};
+    gw_detector_def detector = {.body_count = BODIES,
+                                .collider_count = BODIES,
+                                .colliders = collider,
+                                .is_static = stands,
+                                .surface = wood};
     gw_world_def world = {.system_count = HEAP,
                           .model_bytes = sizeof(gw_guided),
                           .body_count = BODIES,
                           .bodies = body};
-    h->detector = gw_detector_create(&looks, NULL);
+    h->detector = gw_detector_create(&detector, NULL);
     h->world = gw_world_create(&world, NULL);
     if (!h->detector || !h->world)
         return false;
@@ -146,12 +146,12 @@ static double own_us(void)
 }
 
 /* Contact candidates of the next two detections, as the loop's world thread finds them. */
-static void look(heap *h)
+static void detect(heap *h)
 {
     int lost;
     for (int i = 0; i < HEAP; i++)
         gw_model_body(h->system[i].model, 0, &h->pose[i], &h->twist[i]);
-    int count = gw_detect(h->detector, h->pose, h->twist, 2e-3 * LOOK, 0.002, h->near,
+    int count = gw_detect(h->detector, h->pose, h->twist, 2e-3 * DETECTION_TICKS, 0.002, h->near,
                           GW_MAX_CONTACT_CANDIDATES, &lost);
     gw_world_set_candidates(h->world, h->near, count);
 }
@@ -165,8 +165,8 @@ static bool run(heap *h, double *times)
         return false;
     }
     for (h->tick = 0; h->tick < TICKS; h->tick++) {
-        if (h->tick % LOOK == 0)
-            look(h);
+        if (h->tick % DETECTION_TICKS == 0)
+            detect(h);
         double start = own_us();
         gw_world_step_all(h->world, h->system, 1e-3, &told);
         times[h->tick] = fmin(times[h->tick], own_us() - start);

@@ -9,7 +9,7 @@
 #include "tests/bench/bench.h"
 #include "server/cli/command.h"
 
-#define LOOK_EVERY 5 /* ticks: 200 Hz */
+#define BATCH_TICKS 5 /* ticks: 200 Hz */
 
 typedef struct arm {
     int count, held;
@@ -82,14 +82,14 @@ static gw_impedance_device device_at(const gw_model *model, int i)
     return d;
 }
 
-typedef struct look {
+typedef struct world_thread {
     gw_system *system;
     gw_local_model local;
     gw_resisted_directions resisted;
-} look;
+} world_thread;
 
-static void look_at(look *l, int count, const double *q, const double *v,
-                    const gw_resisted_def *def)
+static void make_local_model(world_thread *l, int count, const double *q, const double *v,
+                             const gw_resisted_def *def)
 {
     double columns[GW_MODEL_MAX_DOF][6], drift[6];
     gw_system_set_joints(l->system, q, v);
@@ -104,7 +104,7 @@ static bool time_ticks(bench_row *r, int count, bool local)
 {
     enum { BATCHES = 600 };
     static double times[BATCHES];
-    static look world;
+    static world_thread world;
     static gw_local_model taken;
     arm def = arm_of(count);
     gw_impedance_def control_def = gw_impedance_def_default();
@@ -118,16 +118,16 @@ static bool time_ticks(bench_row *r, int count, bool local)
         gw_model *model = gw_system_model(system);
         for (int k = 0; k < count; k++)
             gw_system_joint(system, k, &q[k], &v[k]);
-        look_at(&world, count, q, v, &control_def.resisted);
-        gw_impedance_device device = device_at(model, i * LOOK_EVERY);
+        make_local_model(&world, count, q, v, &control_def.resisted);
+        gw_impedance_device device = device_at(model, i * BATCH_TICKS);
         double start = command_now_us();
         if (local) {
             memcpy(&taken, &world.local, gw_local_model_bytes(count));
             gw_system_set_local_model(system, &taken);
         }
-        for (int k = 0; k < LOOK_EVERY; k++)
+        for (int k = 0; k < BATCH_TICKS; k++)
             fine = tick(model, &control, local ? &world.resisted : NULL, &device) && fine;
-        times[i] = (command_now_us() - start) / LOOK_EVERY;
+        times[i] = (command_now_us() - start) / BATCH_TICKS;
     }
     gw_system_destroy(system);
     gw_system_destroy(world.system);
@@ -145,26 +145,26 @@ static bool bench_local(bench_row *r, int count)
     return time_ticks(r, count, true);
 }
 
-static bool bench_look(bench_row *r, int count)
+static bool bench_make(bench_row *r, int count)
 {
-    enum { LOOKS = 1000 };
-    static double times[LOOKS];
-    static look world;
+    enum { MODELS = 1000 };
+    static double times[MODELS];
+    static world_thread world;
     arm def = arm_of(count);
     gw_resisted_def resisted = gw_impedance_def_default().resisted;
     world.system = create(&def);
     if (!world.system)
         return false;
-    for (int i = 0; i < LOOKS; i++) {
+    for (int i = 0; i < MODELS; i++) {
         double q[GW_MAX_LINKS], v[GW_MAX_LINKS] = {0};
         for (int k = 0; k < count; k++)
             q[k] = sin(0.01 * i + k);
         double start = command_now_us();
-        look_at(&world, count, q, v, &resisted);
+        make_local_model(&world, count, q, v, &resisted);
         times[i] = command_now_us() - start;
     }
     gw_system_destroy(world.system);
-    bench_quantiles(r, times, LOOKS);
+    bench_quantiles(r, times, MODELS);
     return true;
 }
 
@@ -182,8 +182,8 @@ static const bench benches[] = {
     ROW("local-20", "the same on the local model", bench_local, 20),
     ROW("exact-64", "penalty control and step, exact", bench_exact, 64),
     ROW("local-64", "the same on the local model", bench_local, 64),
-    ROW("look-7", "a look of the world's thread", bench_look, 7),
-    ROW("look-64", "a look of the world's thread", bench_look, 64),
+    ROW("local-make-7", "making that model, on the world's thread", bench_make, 7),
+    ROW("local-make-64", "making that model, on the world's thread", bench_make, 64),
 };
 
 int bench_local_rows(bench *rows, int room)

@@ -70,15 +70,15 @@ static inline gw_mechanism *put_arm(gw_scene *s, const double q[3])
     gw_mechanism_resize(m, 3);
     for (int i = 0; i < 3; i++) {
         gw_link_def *l = &m->links[i];
-        gw_link_geometry *look = &m->geometries[i];
+        gw_link_geometry *geometry = &m->geometries[i];
         l->parent_from_joint.p.x = i ? length[i - 1] : 0;
         l->mass.mass = mass[i];
         l->mass.com = gw_v3(length[i] / 2, 0, 0);
         l->mass.inertia = (gw_mat3){{{inertia[i], 0, 0}, {0, inertia[i], 0}, {0, 0, inertia[i]}}};
-        look->has_geometry = true;
-        look->shape = box(length[i] - 0.004, 0.008, 0.008);
-        look->pose.p.x = length[i] / 2;
-        strcpy(look->material, "stuff");
+        geometry->has_geometry = true;
+        geometry->shape = box(length[i] - 0.004, 0.008, 0.008);
+        geometry->pose.p.x = length[i] / 2;
+        strcpy(geometry->material, "stuff");
         m->position[i] = q[i];
     }
     return m;

@@ -87,7 +87,7 @@ typedef struct worst {
     double gain, out, slip;
 } worst;
 
-static void look_at(const state *s, const double *limit, const double *p, const double *v, worst *w)
+static void measure(const state *s, const double *limit, const double *p, const double *v, worst *w)
 {
     double most = 0;
     for (int i = 0; i < s->contacts; i++)
@@ -154,7 +154,7 @@ static void no_state_gains_energy(void **unused)
         w.gain = fmax(w.gain, (kinetic(&s, after) - fmin(before, start)) / start);
         double slip = w.slip;
         w.slip = 0;
-        look_at(&s, limit, across, after, &w);
+        measure(&s, limit, across, after, &w);
         slow += w.slip > 1e-6;
         w.slip = fmax(w.slip, slip);
     }

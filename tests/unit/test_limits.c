@@ -175,9 +175,9 @@ static void the_whole_chain_holds_for_a_million_commands(void **state)
                 zeros++;
                 continue;
             }
-            assert_chain(a, (l.force > 0 ? 1 : share) * (1 - gate.taken), guarded, x, last_a,
+            assert_chain(a, (l.force > 0 ? 1 : share) * (1 - gate.reduction), guarded, x, last_a,
                          share * l.force, l.force_rate, in.dt);
-            assert_chain(b, (l.torque > 0 ? 1 : share) * (1 - gate.taken), guarded, y, last_b,
+            assert_chain(b, (l.torque > 0 ? 1 : share) * (1 - gate.reduction), guarded, y, last_b,
                          share * l.torque, l.torque_rate, in.dt);
             slewed += l.force_rate > 0 && gw_norm(gw_sub(x, last_a)) > 0.999 * l.force_rate * in.dt;
             soft += share < 1;

@@ -33,7 +33,7 @@ static void heights_have_exact_derivatives(void **unused)
             for (int k = 0; k < 7; k++) {
                 double xy[2] = {far * cos(0.9 * k), far * sin(0.9 * k)}, parameter[2];
                 gw_nurbs_point at, by;
-                assert_true(gw_nurbs_plane_evaluate(s, &p->plane, xy, 3, parameter, &at));
+                assert_true(gw_tangent_plane_evaluate(s, &p->plane, xy, 3, parameter, &at));
                 gw_nurbs_evaluate(s, parameter, 0, NULL, &by);
                 worst[0] = fmax(worst[0], gw_distance(at.d[0][0], by.d[0][0]));
                 gw_vec3 x = at.d[0][0];

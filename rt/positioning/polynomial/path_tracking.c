@@ -230,8 +230,8 @@ typedef struct lane_path {
     phase phase;
     int known; /* number of points that the predictor uses */
     int steps;
-    double at, step; /* of tau: the last point, the next step */
-    double before;   /* squared length of the last Newton step, when finishing */
+    double tau, step; /* of the last point; to the next one */
+    double before;    /* squared length of the last Newton step, when finishing */
 } lane_path;
 
 /* The paths of all lanes. Their points form a ring, in which `head` is the point being computed. */
@@ -321,9 +321,9 @@ static bool load_lane(tracker *c, int lane, bool finish)
         return false;
     *t = (lane_path){.path = c->next++, .phase = finish ? FINISHING : STARTING};
     t->step = FIRST_STEP;
-    t->at = finish ? 1 : 0;
+    t->tau = finish ? 1 : 0;
     t->before = HUGE_VAL;
-    s->tau[lane] = t->at;
+    s->tau[lane] = t->tau;
     for (int i = 0; i < c->p->unknowns; i++) {
         gw_lane_set(&s->x[i], lane, t->path->x[i]);
         gw_lane_set(&s->v[i], lane, 0);
@@ -361,7 +361,7 @@ static void store_path(tracker *c, int lane, const gw_complex *x, gw_path_end en
 static void give_up(tracker *c, int lane, const path_point *last)
 {
     gw_complex x[GW_PATH_UNKNOWNS];
-    bool late = c->lane[lane].at > 1 - LAST_PART;
+    bool late = c->lane[lane].tau > 1 - LAST_PART;
     get_point(c, last, lane, x);
     store_path(c, lane, x, late ? not_simple(c->p, x) : GW_END_LOST);
 }
@@ -375,7 +375,7 @@ static void choose_targets(tracker *c)
     for (int lane = 0; lane < GW_LANES; lane++) {
         const lane_path *t = &c->lane[lane];
         bool on = t->phase == MOVING;
-        (*tau)[lane] = on && t->step < 1 - t->at ? t->at + t->step : on ? 1 : t->at;
+        (*tau)[lane] = on && t->step < 1 - t->tau ? t->tau + t->step : on ? 1 : t->tau;
     }
 }
 
@@ -464,23 +464,23 @@ static void accept_step(tracker *c, int lane, double part2)
     lane_path *t = &c->lane[lane];
     path_point *s = &c->ring[c->head];
     gw_complex x[GW_PATH_UNKNOWNS];
-    double from = t->at;
-    t->at = s->tau[lane];
+    double from = t->tau;
+    t->tau = s->tau[lane];
     if (t->phase == STARTING) {
         t->phase = MOVING;
         set_known(c, lane, 1);
         return;
     }
-    t->step = (t->at - from) * step_growth(part2, t->known);
+    t->step = (t->tau - from) * step_growth(part2, t->known);
     set_known(c, lane, t->known < POINTS ? t->known + 1 : POINTS);
-    if (t->at > 1 - LAST_PART) {
+    if (t->tau > 1 - LAST_PART) {
         get_point(c, s, lane, x);
         if (relative_norm(c->p, x) < AT_INFINITY) {
             give_up(c, lane, s);
             return;
         }
     }
-    if (t->at >= 1) {
+    if (t->tau >= 1) {
         for (int i = 0; i < c->p->unknowns; i++)
             t->path->x[i] = x[i];
         t->phase = FINISHING;
@@ -495,9 +495,9 @@ static void reject_step(tracker *c, int lane)
 {
     lane_path *t = &c->lane[lane];
     const path_point *s = &c->ring[c->head];
-    t->step = 0.4 * (s->tau[lane] - t->at);
+    t->step = 0.4 * (s->tau[lane] - t->tau);
     repeat_points(c, lane);
-    if (t->phase == STARTING || t->step < (t->at > 1 - LAST_PART ? 1 : 0.1) * LEAST_STEP)
+    if (t->phase == STARTING || t->step < (t->tau > 1 - LAST_PART ? 1 : 0.1) * LEAST_STEP)
         give_up(c, lane, s);
 }
 
