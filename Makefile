@@ -357,16 +357,23 @@ API_ALONE := durable edits faults halt-load halt lease loop moving stall state s
 API_LONG := tasks bits access gallery memory
 API_REST := $(filter-out $(API_ALONE) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
 
+# $(call each_file,FOLDER,FILES,HOW,AT ONCE): runs test files of a folder, each with a log of its own
+each_file = printf '%s\n' $(2) | GUIDEWAY=$(abspath $<) xargs -P "$$(($(4)))" -I{} sh -c \
+    'timeout -k 10 900 $(3) node --test $(1)/{}.test.mjs > $(BUILD)/$@/{}.log 2>&1; status=$$?; \
+    echo "== $(1)/{}.test.mjs"; cat $(BUILD)/$@/{}.log; [ $$status = 0 ] || { echo "{} failed"; exit 255; }'
+
 api: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
-	@mkdir -p $(BUILD)/api
-	@export GUIDEWAY=$(abspath $<); one='timeout -k 10 900 $$AWAKE node --test tests/api/{}.test.mjs > $(BUILD)/api/{}.log 2>&1; \
-	    status=$$?; echo "== tests/api/{}.test.mjs"; cat $(BUILD)/api/{}.log; [ $$status = 0 ] || { echo "{} failed"; exit 255; }'; \
-	printf '%s\n' $(API_LONG) $(API_REST) | AWAKE="$(BUILD)/when_awake 100 2" xargs -P "$$(($$(nproc) + 1))" -I{} sh -c "$$one" && \
-	printf '%s\n' $(API_ALONE) | AWAKE="$(WHEN_AWAKE)" xargs -I{} sh -c "$$one"
+	@mkdir -p $(BUILD)/$@
+	@$(call each_file,tests/api,$(API_LONG) $(API_REST),$(BUILD)/when_awake 100 2,$$(nproc) + 1)
+	@$(call each_file,tests/api,$(API_ALONE),$(WHEN_AWAKE),1)
 	sh tests/install.sh $(BUILD)
 
+# each file has a browser of its own, which draws with the processor: one for two processors
+PAGE_TESTS := $(patsubst tests/web/%.test.mjs,%,$(wildcard tests/web/*.test.mjs))
+
 page: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
-	GUIDEWAY=$(abspath $<) timeout -k 10 1800 $(BUILD)/when_awake 100 2 node --test tests/web/all.mjs
+	@mkdir -p $(BUILD)/$@
+	@$(call each_file,tests/web,$(PAGE_TESTS),$(BUILD)/when_awake 100 2,($$(nproc) + 1) / 2)
 
 check: $(NODE_MODULES) $(BUILD)/openapi.json
 	@sh tests/check.sh
