@@ -106,34 +106,117 @@ json_t *wire_parse_document(const char *text, size_t size, gw_error *error)
 
 /* Finds value = n / 10^k with n and 10^k exact as doubles: their quotient is rounded correctly, so
  * the decimal n * 10^-k is read back as the same value. True with the least such k. */
-static bool as_decimal(double value, int64_t *n, int *k)
+static bool as_decimal(double value, uint64_t *n, int *k)
 {
     static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
-    for (*k = 0; *k < 10 && fabs(value) * tens[*k] < 1e15; ++*k) {
+    for (*k = 0; *k < 10 && value * tens[*k] < 1e15; ++*k) {
         double whole = rint(value * tens[*k]);
-        *n = (int64_t)whole;
+        *n = (uint64_t)whole;
         if (whole / tens[*k] == value)
             return true;
     }
     return false;
 }
 
-/* Writes at least one digit after the point, so that the number is read back as a real. */
-static int put_decimal(int64_t n, int k, bool negative, char out[32])
+/* Digits d of an integer, without a sign; returns their number. */
+static int put_digits(uint64_t d, char out[20])
 {
-    char digits[24];
-    int count = snprintf(digits, sizeof digits, "%0*lld", k + 1, (long long)(n < 0 ? -n : n));
-    return snprintf(out, 32, "%s%.*s.%s", negative ? "-" : "", count - k, digits,
-                    k > 0 ? digits + count - k : "0");
+    char reversed[20];
+    int count = 0;
+    do
+        reversed[count++] = (char)('0' + d % 10);
+    while (d /= 10);
+    for (int i = 0; i < count; i++)
+        out[i] = reversed[count - 1 - i];
+    return count;
+}
+
+/* Writes n / 10^k, with at least one digit after the point, so that it is read back as a real. */
+static int put_decimal(uint64_t n, int k, char *out)
+{
+    char digits[20];
+    int count = put_digits(n, digits), size = 0;
+    for (int place = count > k ? count - 1 : k; place >= 0; place--) {
+        if (place == k - 1)
+            out[size++] = '.';
+        out[size++] = place < count ? digits[count - 1 - place] : '0';
+    }
+    if (k == 0) {
+        out[size++] = '.';
+        out[size++] = '0';
+    }
+    return size;
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+/*
+ * The first of 15, 16, 17 digits, correctly rounded, that is read back as the value: n / 10^*k. In
+ * integers, exactly: with value = m 2^e, q such that value 10^q has 17 digits before the point, and
+ * a = m 5^q,
+ *
+ *   value 10^q = a 2^-t,   t = -(e + q),   half of the spacing of doubles = 5^q / 2 2^-t
+ *
+ * False where 5^q or t is out of range: below 1e-11, above 1e15.
+ */
+static bool as_digits(double value, uint64_t *n, int *k)
+{
+    static const uint64_t most = 100000000000000000; /* 18 digits */
+    int e;
+    uint64_t m = (uint64_t)ldexp(frexp(value, &e), 53), five = 1;
+    int q = 16 - (int)floor((e - 1) * 0.30102999566398120), t = 53 - e - q;
+    if (q < 1 || q > 27 || t < 1)
+        return false;
+    for (int i = 0; i < q; i++)
+        five *= 5;
+    if ((uint64_t)((wide)m * five >> t) >= most) {
+        five /= 5;
+        q--;
+        t++;
+    }
+    wide a = (wide)m * five;
+    uint64_t whole = (uint64_t)(a >> t), unit = 100;
+    for (*k = q - 2; *k <= q; ++*k, unit /= 10) {
+        wide left = a - ((wide)(whole - whole % unit) << t), step = (wide)unit << t;
+        *n = whole / unit;
+        bool up = 2 * left > step || (2 * left == step && *n % 2 == 1);
+        wide off = up ? step - left : left;
+        *n += up;
+        /* doubles below a power of two are half as far apart */
+        if ((!up && m == (uint64_t)1 << 52 ? 4 : 2) * off < five || *k == q)
+            break;
+    }
+    for (; *n % 10 == 0; --*k)
+        *n /= 10;
+    return true;
+}
+
+/* Writes n / 10^k as d.ddd and a power of ten. */
+static int put_scientific(uint64_t n, int k, char *out)
+{
+    char digits[20];
+    int count = put_digits(n, digits), size = 0;
+    out[size++] = digits[0];
+    if (count > 1)
+        out[size++] = '.';
+    memcpy(out + size, digits + 1, (size_t)(count - 1));
+    size += count - 1;
+    return size + snprintf(out + size, 8, "e%+03d", count - 1 - k);
 }
 
 static void put_real(text_builder *out, double value)
 {
-    char text[32];
-    int64_t n;
-    int k, size;
-    if (as_decimal(value, &n, &k)) {
-        size = put_decimal(n, k, signbit(value), text);
+    char text[40];
+    int size = 0, k;
+    uint64_t n;
+    double magnitude = fabs(value);
+    if (signbit(value))
+        text[size++] = '-';
+    if (as_decimal(magnitude, &n, &k)) {
+        size += put_decimal(n, k, text + size);
+    } else if (as_digits(magnitude, &n, &k)) {
+        bool plain = magnitude >= 1e-4 && k >= 0;
+        size += (plain ? put_decimal : put_scientific)(n, k, text + size);
     } else {
         int precision = 15;
         do
