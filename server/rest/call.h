@@ -18,6 +18,7 @@ typedef struct api_batch {
     app_edit edit; /* between handlers; `app` NULL: in use by a handler, or ended */
     int index;     /* of the current edit */
     bool made;     /* the current edit was made */
+    bool whole;    /* the current edit is one of the whole scene */
     bool checks;   /* check the scene after each edit, to find the one at fault */
 } api_batch;
 

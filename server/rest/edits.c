@@ -1,7 +1,8 @@
 /*
  * Several edits in one request: each is made by the handler of its route on one copy of the scene,
- * which is committed once. Where the result is invalid, the edits are made again with a check of
- * the scene after each, so that the error names the first invalid one.
+ * which is committed once. Where the result is invalid, or an edit of the whole scene finds what an
+ * edit before it made invalid, the edits are made again with a check of the scene after each, so
+ * that the error names the first invalid one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ static bool read_edit(api_call *one, const json_t *value, api_request *request)
 {
     static const char *const allowed[] = {"method", "path", "body", NULL};
     gw_error error = {0};
+    char at[16];
+    api_call outside = {.reply = one->reply}; /* the error is not in the edit's body */
     const char *path = json_string_value(json_object_get(value, "path"));
     const json_t *body = json_object_get(value, "body");
     request->method = json_string_value(json_object_get(value, "method"));
@@ -24,9 +27,9 @@ static bool read_edit(api_call *one, const json_t *value, api_request *request)
                    "an edit is an object with method, path and, where it has one, body");
         return false;
     }
-    if (!wire_only(value, "", allowed, &error)) {
-        api_refuse(one, 400, "", "unknown member \"%s\": an edit has method, path and body",
-                   error.where + 1);
+    snprintf(at, sizeof at, "/%d", one->batch->index);
+    if (!wire_only(value, at, allowed, &error)) {
+        api_error(&outside, &error);
         return false;
     }
     request->path =
@@ -71,6 +74,7 @@ static bool make_edit(const api_call *call, api_batch *batch, const json_t *valu
                     .reply = call->reply};
     batch->made = false;
     const api_route *route = read_edit(&one, value, &request) ? find_route(&one) : NULL;
+    batch->whole = route && !route->resource;
     if (route)
         route->handler(&one);
     json_decref(one.body);
@@ -78,7 +82,8 @@ static bool make_edit(const api_call *call, api_batch *batch, const json_t *valu
     return batch->made;
 }
 
-/* Makes all edits in the scene. False: the reply is set and the edit has ended. */
+/* Makes all edits in the scene; again with checks where an edit of the whole scene fails, since the
+ * fault may be that of one before it. False: the reply is set and the edit has ended. */
 static bool make_all(api_call *call, app_edit *edit, bool checks)
 {
     api_batch batch = {.edit = *edit, .checks = checks};
@@ -88,25 +93,11 @@ static bool make_all(api_call *call, app_edit *edit, bool checks)
             continue;
         if (batch.edit.app)
             app_edit_end(&batch.edit);
-        return false;
+        return !checks && batch.whole && api_begin(call, edit) && make_all(call, edit, true);
     }
     *edit = batch.edit;
     edit->group[0] = 0;
     return true;
-}
-
-/* Makes the edits again from the start, with a check after each. */
-static bool make_again(api_call *call, app_edit *edit)
-{
-    gw_error error = {0};
-    gw_scene *scene = gw_scene_copy(edit->base->scene);
-    if (!scene) {
-        gw_fail(&error, GW_FAILED, "", "memory is short for an edit");
-        api_abandon(call, edit, &error);
-        return false;
-    }
-    app_edit_replace(edit, scene);
-    return make_all(call, edit, true);
 }
 
 void api_scene_edits(api_call *call)
@@ -120,8 +111,11 @@ void api_scene_edits(api_call *call)
     }
     if (!api_begin(call, &edit) || !make_all(call, &edit, false))
         return;
-    if (!gw_scene_check(edit.scene, NULL) && !make_again(call, &edit))
-        return;
+    if (!gw_scene_check(edit.scene, NULL)) {
+        app_edit_end(&edit);
+        if (!api_begin(call, &edit) || !make_all(call, &edit, true))
+            return;
+    }
     if (!api_commit(call, &edit, NULL, NULL))
         return;
     api_history(call, edit.document);

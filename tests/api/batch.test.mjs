@@ -106,7 +106,19 @@ const wrong = [
   ['a batch in a batch', [{ method: 'POST', path: '/scene/edits', body: {} }], 400, '/0/path'],
   ['a body that is missing', [{ method: 'POST', path: '/objects' }], 400, '/0'],
   ['a body that is too much', [{ method: 'DELETE', path: '/tool', body: {} }], 400, '/0'],
-  ['a member of the edit', [{ method: 'DELETE', path: '/tool', when: 'now' }], 400, '/0'],
+  ['a member of the edit', [{ method: 'DELETE', path: '/tool', when: 'now' }], 400, '/0/when'],
+  [
+    'an id that is found by an edit of the whole scene',
+    [ball('x1'), ball(''), { method: 'PATCH', path: '/scene', body: { name: 'x' } }],
+    400,
+    '/1/body/id',
+  ],
+  [
+    'a scene that is wrong by itself',
+    [ball('x1'), { method: 'PATCH', path: '/scene', body: { rate: -1 } }],
+    400,
+    '/1/body/rate',
+  ],
   ['no edit at all', [7], 400, '/0'],
 ];
 
