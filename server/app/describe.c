@@ -288,22 +288,35 @@ void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement
     json_object_set_new(problem, "object", json_string(scene->objects[placement->object].id));
 }
 
-void describe_open_system(json_t *problem, const gw_scene *scene, const gw_error *error)
+/* The relation of the scene that a pointer names; false: it names none. */
+static bool relation_at(const gw_scene *scene, const char *pointer, const char **id,
+                        const char **object)
+{
+    int joint = -1, constraint = -1;
+    sscanf(pointer, "/joints/%d", &joint);
+    sscanf(pointer, "/constraints/%d", &constraint);
+    if (joint >= 0 && joint < scene->joint_count) {
+        *id = scene->joints[joint].id;
+        *object = scene->joints[joint].a.object;
+    } else if (constraint >= 0 && constraint < scene->constraint_count) {
+        *id = scene->constraints[constraint].id;
+        *object = scene->constraints[constraint].a.object;
+    }
+    return *id;
+}
+
+void describe_open_system(json_t *problem, const gw_scene *scene, const char *edited,
+                          const gw_error *error)
 {
     assert(problem && scene && error);
-    int joint = -1, constraint = -1;
-    const char *id = NULL, *object = NULL;
-    sscanf(error->where, "/joints/%d", &joint);
-    sscanf(error->where, "/constraints/%d", &constraint);
-    if (joint >= 0 && joint < scene->joint_count) {
-        id = scene->joints[joint].id;
-        object = scene->joints[joint].a.object;
-    } else if (constraint >= 0 && constraint < scene->constraint_count) {
-        id = scene->constraints[constraint].id;
-        object = scene->constraints[constraint].a.object;
-    }
-    json_t *why = json_pack("{s:s s:o s:o}", "status", "unhandled", "left",
-                            id ? json_pack("[s]", id) : json_array(), "reason",
+    const char *id = NULL, *object = NULL, *posted = NULL;
+    json_t *left = json_array();
+    bool named = relation_at(scene, error->where, &id, &object);
+    if (edited && relation_at(scene, edited, &posted, &object) && posted != id)
+        json_array_append_new(left, json_string(posted));
+    if (named)
+        json_array_append_new(left, json_string(id));
+    json_t *why = json_pack("{s:s s:o s:o}", "status", "unhandled", "left", left, "reason",
                             describe_text(error->message));
     json_object_update(problem, why);
     json_object_set_new(problem, "solution", why);

@@ -27,8 +27,11 @@ json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int 
  * `solution`. */
 void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement *placement);
 
-/* The same for a system of bodies whose assembly failed: GW_UNHANDLED with a relation's pointer. */
-void describe_open_system(json_t *problem, const gw_scene *scene, const gw_error *error);
+/* The same for a system of bodies whose assembly failed: GW_UNHANDLED with a relation's pointer.
+ * `edited` is the pointer of the entry that was edited, NULL where there is none: a relation that
+ * was edited is the first in `left`, since without the edit the others hold together. */
+void describe_open_system(json_t *problem, const gw_scene *scene, const char *edited,
+                          const gw_error *error);
 
 /* The member `simulation` of the protocol, of a document and its snapshot. */
 json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot);

@@ -315,13 +315,16 @@ void api_name(char *list, size_t size, const char *what, const char *id)
     snprintf(list + used, size - used, "%s%s %s", used ? ", " : "", what, id);
 }
 
-/* Turns a pointer into the scene file into one into the body. */
+/* Turns a pointer into the scene file into one into the body, the whole body where another entry is
+ * meant. */
 static void rebase_pointer(gw_error *error, const char *item)
 {
     size_t size = item ? strlen(item) : 0;
     char next = size && strncmp(error->where, item, size) == 0 ? error->where[size] : 'x';
     if (next == 0 || next == '/')
         memmove(error->where, error->where + size, strlen(error->where) - size + 1);
+    else if (item)
+        error->where[0] = 0;
 }
 
 static void answer_refusal(api_call *call, const app_edit *edit, gw_error *error, const char *item)
@@ -335,7 +338,7 @@ static void answer_refusal(api_call *call, const app_edit *edit, gw_error *error
     if (edit->failed)
         describe_refusal(value, edit->document->scene, edit->failed);
     else if (open)
-        describe_open_system(value, edit->scene, &given);
+        describe_open_system(value, edit->scene, item, &given);
     write_json(call->reply, status, "application/problem+json", value);
 }
 
