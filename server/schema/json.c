@@ -4,6 +4,7 @@
  * Where memory is short jansson silently drops a member, and half a document would look complete.
  * So its allocations go through functions here, which record a failure for the thread.
  */
+#include <float.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,10 +46,11 @@ void wire_memory_clear(void)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* The deepest nesting of brackets outside strings, which is the depth of the parser's recursion. */
-static int depth_of(const char *text, size_t size)
+/* The first bracket outside strings that is nested too deep for the parser's recursion; `size`
+ * where there is none. */
+static size_t too_deep(const char *text, size_t size)
 {
-    int depth = 0, deepest = 0;
+    int depth = 0;
     bool in_string = false;
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
@@ -60,12 +62,39 @@ static int depth_of(const char *text, size_t size)
         } else if (c == '"') {
             in_string = true;
         } else if (c == '[' || c == '{') {
-            deepest = ++depth > deepest ? depth : deepest;
+            if (++depth > GW_MAX_JSON_DEPTH)
+                return i;
         } else if (c == ']' || c == '}') {
             depth--;
         }
     }
-    return deepest;
+    return size;
+}
+
+static bool refuse_depth(const char *text, size_t at, gw_error *error)
+{
+    int line = 1, column = 1;
+    for (size_t i = 0; i < at; i++) {
+        column = text[i] == '\n' ? 1 : column + 1;
+        line += text[i] == '\n';
+    }
+    return gw_fail(error, GW_BAD_INPUT, "", "line %d column %d: nested deeper than %d levels", line,
+                   column, GW_MAX_JSON_DEPTH);
+}
+
+/* What the parser says of a text that it does not take; its message ends in "near '...'". */
+static bool refuse_text(const json_error_t *bad, gw_error *error)
+{
+    const char *number = strstr(bad->text, "near '");
+    if (json_error_code(bad) != json_error_numeric_overflow || !number)
+        return gw_fail(error, GW_BAD_INPUT, "", "not JSON, line %d column %d: %s", bad->line,
+                       bad->column, bad->text);
+    number += strlen("near '");
+    return gw_fail(error, GW_BAD_INPUT, "",
+                   "line %d column %d: the number %.*s is out of range: +-%" JSON_INTEGER_FORMAT
+                   " as a whole one, +-%.3g with a point or an exponent",
+                   bad->line, bad->column, (int)strcspn(number, "'"), number, (json_int_t)INT64_MAX,
+                   DBL_MAX);
 }
 
 static json_t *parse_bounded(const char *text, size_t size, size_t most, gw_error *error)
@@ -75,8 +104,9 @@ static json_t *parse_bounded(const char *text, size_t size, size_t most, gw_erro
         gw_fail(error, GW_TOO_LARGE, "", "%zu bytes of JSON, at most %zu are taken", size, most);
         return NULL;
     }
-    if (depth_of(text, size) > GW_MAX_JSON_DEPTH) {
-        gw_fail(error, GW_BAD_INPUT, "", "JSON nested deeper than %d levels", GW_MAX_JSON_DEPTH);
+    size_t deep = too_deep(text, size);
+    if (deep < size) {
+        refuse_depth(text, deep, error);
         return NULL;
     }
     json_error_t bad;
@@ -87,8 +117,7 @@ static json_t *parse_bounded(const char *text, size_t size, size_t most, gw_erro
         return NULL;
     }
     if (!value)
-        gw_fail(error, GW_BAD_INPUT, "", "not JSON, line %d column %d: %s", bad.line, bad.column,
-                bad.text);
+        refuse_text(&bad, error);
     return value;
 }
 
