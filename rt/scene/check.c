@@ -302,14 +302,10 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
     const gw_object *o = &s->objects[index];
     if (!o->free)
         return true;
-    if (o->massless)
-        return gw_scene_invalid(
-            error, "objects", index, "/massless",
-            "\"%s\" is free: a free object moves by its mass, a massless one only follows", o->id);
-    if (o->fixed)
-        return gw_scene_invalid(
-            error, "objects", index, "/free",
-            "\"%s\" is fixed: a free object moves by its weight and what touches it", o->id);
+    if (o->massless || o->fixed)
+        return gw_scene_invalid(error, "objects", index, o->massless ? "/massless" : "/free",
+                                "\"%s\" is %s: a free object moves by its mass and what touches it",
+                                o->id, o->massless ? "massless and only follows" : "fixed");
     int before = 0;
     for (int i = 0; i < index; i++)
         before += s->objects[i].free;
@@ -356,6 +352,9 @@ static bool check_object(const gw_scene *s, int index, gw_error *error)
                                 -GW_MAX_COORDINATE, GW_MAX_COORDINATE);
     if (!gw_finite3(o->velocity) || !gw_finite3(o->spin))
         return gw_scene_invalid(error, "objects", index, "/velocity", "a velocity must be finite");
+    if (o->fixed && gw_norm(o->velocity) + gw_norm(o->spin) > 0)
+        return gw_scene_invalid(error, "objects", index, "/velocity",
+                                "\"%s\" is fixed: it has no velocity, leave it out", o->id);
     if (o->material[0] && gw_scene_material(s, o->material) < 0) {
         gw_scene_invalid(error, "objects", index, "/material", "there is no material \"%s\"",
                          o->material);

@@ -101,6 +101,17 @@ static void object_begins(const json_t *patch, bool *place, bool *motion)
         says_member(patch, "velocity") || says_member(json_object_get(patch, "body"), "velocity");
 }
 
+/* Takes the velocity from an object that the patch makes fixed. */
+static void patched_object(const json_t *patch, const void *now, void *entry)
+{
+    gw_object *object = entry;
+    bool place, motion;
+    (void)now;
+    object_begins(patch, &place, &motion);
+    if (object->fixed && !motion)
+        object->velocity = object->spin = (gw_vec3){0, 0, 0};
+}
+
 static void users_of_object(const gw_scene *scene, int index, char *list, size_t size)
 {
     users_of_body(scene, true, index, 0, list, size);
@@ -592,6 +603,7 @@ static const gw_resource resources[] = {
     [OBJECTS] = {COLLECTION(object), .rename = gw_scene_rename_object,
                  .shares_ids = &resources[MECHANISMS], .decode_posted = decode_posted_object,
                  .object = object_itself, .users = users_of_object, .begins = object_begins,
+                 .patched = patched_object,
                  .in_use = "%s is referred to by %s: delete these first"},
     [FEATURES] = {COLLECTION(feature), .id = id_of_feature, .find = find_feature,
                   .show = show_feature, .object = object_of_feature, .users = users_of_feature,

@@ -202,7 +202,7 @@ static const wire_field of_velocity[] = {
 static const wire_table velocity_table = {
     .name = "Velocity",
     .about = "Initial velocity of the frame's origin (m/s) and angular velocity (rad/s), world "
-             "axes.",
+             "axes; a fixed object has none.",
     .fields = of_velocity};
 
 static const wire_field of_damping[] = {

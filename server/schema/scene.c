@@ -302,12 +302,16 @@ const wire_table wire_table_scene = {
     .before = not_both_tools};
 
 /* Completes a decoded scene: missing ids of relations are made, a tool may name a link as its
- * object, and a value left over from a constraint's former type is removed. */
+ * object. What older files may have left over is removed: a value of a constraint's former type,
+ * and the velocity of an object that was fixed later. */
 static bool complete_scene(gw_scene *s, gw_error *error)
 {
     for (int i = 0; i < s->constraint_count; i++)
         if (!gw_constraint_has_value(s->constraints[i].kind))
             s->constraints[i].value = 0;
+    for (int i = 0; i < s->object_count; i++)
+        if (s->objects[i].fixed)
+            s->objects[i].velocity = s->objects[i].spin = (gw_vec3){0, 0, 0};
     for (int i = 0; i < s->tool_count; i++)
         gw_scene_name_held_link(s, &s->tools[i]);
     make_ids(s, gw_scene_constraint_index, 'c', s->constraints, s->constraint_count,

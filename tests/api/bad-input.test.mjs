@@ -227,12 +227,17 @@ for (const [what, method, path, body, status, pointer, words] of cases)
 // what, body as text, words
 const texts = [
   ['NaN', '{"gravity":[NaN,0,0]}', /line 1/],
-  ['a number too large', '{"gravity":[1e400,0,0]}', /./],
+  ['a number too large', '{"gravity":[1e400,0,0]}', /^line 1 column 17: the number 1e400 is out of range/],
+  [
+    'a whole number too large',
+    '{\n"rate":99999999999999999999}',
+    /^line 2 column 27: the number 99999999999999999999 is out of range/,
+  ],
   ['infinity', '{"gravity":[Infinity,0,0]}', /./],
   ['half of it', '{"gravity":[0,', /./],
   ['nothing', '', /./],
   ['two members of one name', '{"name":"a","name":"b"}', /duplicate/],
-  ['40 levels', `{"name":${'['.repeat(40)}${']'.repeat(40)}}`, /32/],
+  ['40 levels', `{"name":\n ${'['.repeat(40)}${']'.repeat(40)}}`, /^line 2 column 33: nested deeper than 32 levels/],
   ['bytes that are no text', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]).toString('latin1'), /./],
   ['a million brackets', '['.repeat(1 << 19) + ']'.repeat((1 << 19) - 8), /deep/],
   ['a zero byte', '{"name":"a\\u0000b"}', /./],
@@ -264,6 +269,28 @@ test('after all that: the scene is as before and the simulation runs on', async 
   assert.equal(second.state, 'running');
   assert.ok(second.tick > first.tick);
   await live.close();
+});
+
+test('a fixed object has no velocity, and one that becomes fixed loses it', async () => {
+  const still = { ...box, fixed: true, velocity: { v: [1, 0, 0] } };
+  const undo = async () => {
+    await expect(200, 'POST', '/scene/undo');
+  };
+  assert.equal((await expect(400, 'POST', '/objects', still)).json.errors[0].pointer, '/velocity');
+  assert.equal(
+    (await expect(400, 'PATCH', '/objects/cylinder', { velocity: { w: [0, 0, 1] } })).json.errors[0].pointer,
+    '/velocity',
+  );
+  await expect(201, 'POST', '/objects', { ...still, fixed: false });
+  const fixed = (await expect(200, 'PATCH', '/objects/box', { fixed: true })).json;
+  assert.deepEqual(fixed.velocity ?? null, null);
+  await undo();
+  assert.deepEqual((await expect(200, 'GET', '/objects/box')).json.velocity.v, [1, 0, 0]);
+  await undo();
+  // a file of before, in which it was left over, still opens
+  await expect(200, 'PUT', '/scene', scene({ objects: [...before_.json.objects, still] }));
+  assert.equal((await expect(200, 'GET', '/objects/box')).json.velocity, undefined);
+  await undo();
 });
 
 test('a body put beyond all numbers: its state is still told, and the way back is open', async () => {
