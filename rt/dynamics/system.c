@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rt/dynamics/rigid_body.h"
+#include "rt/dynamics/system_bristles.h"
 #include "rt/dynamics/system_kinks.h"
 #include "rt/dynamics/system_step.h"
 
@@ -853,10 +854,8 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     }
     if (!gw_contacts_check(s, error))
         return given_up(s);
-    for (int i = 0; i < s->body_count; i++)
-        for (int j = 0; j < s->bodies[i].dof; j++)
-            s->bodies[i].joint.bristle_root[j] = s->bodies[i].joint.z[j];
     set_limit_springs(s);
+    gw_system_balance_bristles(s);
     for (int i = 0; i < s->body_count; i++)
         s->start[i] = s->bodies[i].joint;
     take_state(s, s->model);

@@ -23,7 +23,7 @@
 
 /* ---- joint forces --------------------------------------------------------------------------- */
 
-static gw_joint_law law_of(const gw_system *s, const gw_system_body *k, int j)
+gw_joint_law gw_system_joint_law(const gw_system *s, const gw_system_body *k, int j)
 {
     const gw_system_body_def *def = &k->def;
     double mobility = k->joint.limit_mobility[j], bristle = k->joint.bristle_mobility[j];
@@ -50,34 +50,23 @@ static gw_joint_law law_of(const gw_system *s, const gw_system_body *k, int j)
  *
  * Friction has one bristle, whose deflection is the rotation vector from its root. */
 
-static bool is_ball(const gw_system_body *k)
-{
-    return k->def.joint == GW_MOBILIZER_SPHERICAL;
-}
-
-static gw_vec3 turn_from(const gw_system_body *k, const double rotation[3])
-{
-    gw_quat from = gw_quat_exp(gw_v3(rotation[0], rotation[1], rotation[2]));
-    return gw_quat_log(gw_quat_mul(k->joint.turn, gw_quat_conj(from)));
-}
-
 static gw_vec3 spring_torque(const gw_system_body *k, double *energy)
 {
     const double *stiff = k->def.stiffness;
-    gw_vec3 e = turn_from(k, k->def.rest);
+    gw_vec3 e = gw_ball_turn_from(k, k->def.rest);
     gw_vec3 pull = {stiff[0] * e.x, stiff[1] * e.y, stiff[2] * e.z};
     *energy = 0.5 * gw_dot(e, pull);
     return gw_neg(gw_so3_left_jacobian_inverse(gw_neg(e), pull));
 }
 
 /* The bristle's stiffness is limited by the axis with the least inertia. */
-static gw_joint_law ball_law(const gw_system *s, const gw_system_body *k)
+gw_joint_law gw_system_ball_law(const gw_system *s, const gw_system_body *k)
 {
     int softest = 0;
     for (int j = 1; j < 3; j++)
         if (k->joint.bristle_mobility[j] > k->joint.bristle_mobility[softest])
             softest = j;
-    return law_of(s, k, softest);
+    return gw_system_joint_law(s, k, softest);
 }
 
 /* Torque of springs, dampers and friction; adds the dissipated power. */
@@ -90,8 +79,8 @@ static gw_vec3 ball_torque(const gw_system *s, const gw_system_body *k, double *
     *dissipated += d[0] * u[0] * u[0] + d[1] * u[1] * u[1] + d[2] * u[2] * u[2];
     if (!(k->def.friction[0] > 0))
         return torque;
-    gw_joint_law law = ball_law(s, k);
-    gw_vec3 deflection = turn_from(k, k->joint.bristle_root);
+    gw_joint_law law = gw_system_ball_law(s, k);
+    gw_vec3 deflection = gw_ball_turn_from(k, k->joint.bristle_root);
     return gw_add(torque, gw_ball_friction(&law, deflection, gw_v3(u[0], u[1], u[2]), dissipated));
 }
 
@@ -101,30 +90,8 @@ static double ball_energy(const gw_system *s, const gw_system_body *k)
     spring_torque(k, &energy);
     if (!(k->def.friction[0] > 0))
         return energy;
-    gw_joint_law law = ball_law(s, k);
-    return energy + gw_ball_friction_energy(&law, turn_from(k, k->joint.bristle_root));
-}
-
-/* Sets the bristle's root so that its deflection is `deflection`. */
-static void set_deflection(gw_system_body *k, gw_vec3 deflection)
-{
-    gw_quat back = gw_quat_conj(gw_quat_exp(deflection));
-    gw_vec3 root = gw_quat_log(gw_quat_mul(back, k->joint.turn));
-    k->joint.bristle_root[0] = root.x;
-    k->joint.bristle_root[1] = root.y;
-    k->joint.bristle_root[2] = root.z;
-}
-
-static double ball_slip(const gw_system *s, gw_system_body *k)
-{
-    if (!(k->def.friction[0] > 0))
-        return 0;
-    gw_joint_law law = ball_law(s, k);
-    gw_vec3 deflection = turn_from(k, k->joint.bristle_root);
-    double dissipated = gw_ball_slip(&law, &deflection);
-    if (dissipated > 0)
-        set_deflection(k, deflection);
-    return dissipated;
+    gw_joint_law law = gw_system_ball_law(s, k);
+    return energy + gw_ball_friction_energy(&law, gw_ball_turn_from(k, k->joint.bristle_root));
 }
 
 /* Diagonal entries of C and K of a ball joint; the small coupling between its axes is neglected. */
@@ -136,8 +103,8 @@ static void ball_slopes(const gw_system *s, const gw_system_body *k, int j, doub
     *stiffness = k->def.stiffness[j];
     if (!(k->def.friction[0] > 0))
         return;
-    gw_joint_law law = ball_law(s, k);
-    gw_vec3 deflection = turn_from(k, k->joint.bristle_root);
+    gw_joint_law law = gw_system_ball_law(s, k);
+    gw_vec3 deflection = gw_ball_turn_from(k, k->joint.bristle_root);
     gw_vec3 u = {k->joint.u[0], k->joint.u[1], k->joint.u[2]};
     double span = 15.0 / 8 * law.friction / law.bristle_stiffness;
     double w2 = fmin(1, gw_norm2(deflection) / (span * span));
@@ -162,11 +129,11 @@ static void joint_forces(gw_system *s, gw_system_work *power)
         double *force = &s->joint_force[k->first];
         for (int j = 0; j < k->dof && k->is_free; j++)
             force[j] = 0;
-        if (!k->is_free && is_ball(k)) {
+        if (!k->is_free && gw_is_ball(k)) {
             gw_vec3 torque = ball_torque(s, k, &power->dissipated);
             force[0] = torque.x, force[1] = torque.y, force[2] = torque.z;
         }
-        for (int j = 0; j < k->dof && !k->is_free && !is_ball(k); j++) {
+        for (int j = 0; j < k->dof && !k->is_free && !gw_is_ball(k); j++) {
             double z = k->joint.z[j], u = k->joint.u[j];
             force[j] = -k->def.stiffness[j] * (z - k->def.rest[j]);
             if (k->only_springs) {
@@ -174,28 +141,13 @@ static void joint_forces(gw_system *s, gw_system_work *power)
                 power->dissipated += k->def.damping[j] * u * u;
                 continue;
             }
-            gw_joint_law law = law_of(s, k, j);
+            gw_joint_law law = gw_system_joint_law(s, k, j);
             force[j] += gw_joint_force(&law, z, u, &power->motors, &power->dissipated);
         }
         if (k->damping_rate > 0)
             power->dissipated += k->def.damping_linear * gw_norm2(gw_damped_velocity(k)) +
                                  k->def.damping_angular * gw_norm2(k->twist.w);
     }
-}
-
-double gw_system_slip(gw_system *s)
-{
-    double dissipated = 0;
-    for (int i = 0; i < s->body_count && !s->is_free; i++) {
-        gw_system_body *k = &s->bodies[i];
-        if (is_ball(k))
-            dissipated += ball_slip(s, k);
-        for (int j = 0; j < k->dof && !k->only_springs && !is_ball(k); j++) {
-            gw_joint_law law = law_of(s, k, j);
-            dissipated += gw_joint_slip(&law, k->joint.z[j], &k->joint.bristle_root[j]);
-        }
-    }
-    return dissipated;
 }
 
 static double potential_of(const gw_system *s)
@@ -206,14 +158,14 @@ static double potential_of(const gw_system *s)
         gw_vec3 com = k->flat.plane ? gw_mat3_mul(&k->turn, k->def.mass.com) : k->com;
         if (!s->local)
             sum -= k->def.mass.mass * gw_dot(s->gravity, gw_add(k->pose.p, com));
-        if (!k->is_free && is_ball(k))
+        if (!k->is_free && gw_is_ball(k))
             sum += ball_energy(s, k);
-        for (int j = 0; j < k->dof && !k->is_free && !is_ball(k); j++) {
+        for (int j = 0; j < k->dof && !k->is_free && !gw_is_ball(k); j++) {
             double stretch = k->joint.z[j] - k->def.rest[j];
             sum += 0.5 * k->def.stiffness[j] * stretch * stretch;
             if (k->only_springs)
                 continue;
-            gw_joint_law law = law_of(s, k, j);
+            gw_joint_law law = gw_system_joint_law(s, k, j);
             sum += gw_joint_energy(&law, k->joint.z[j]);
         }
     }
@@ -519,7 +471,7 @@ static void linearise_ball(gw_system *s, const gw_system_body *k)
     const double force[3] = {torque.x, torque.y, torque.z};
     for (int j = 0; j < 3; j++) {
         gw_joint_force_model *m = &s->models[k->first + j];
-        gw_joint_law law = law_of(s, k, j);
+        gw_joint_law law = gw_system_joint_law(s, k, j);
         gw_joint_linearise(&law, 0, 0, m);
         m->force = force[j];
         ball_slopes(s, k, j, &m->damping, &m->stiffness);
@@ -530,14 +482,14 @@ static void linearise_forces(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
-        if (is_ball(k)) {
+        if (gw_is_ball(k)) {
             linearise_ball(s, k);
             continue;
         }
         for (int j = 0; j < k->dof; j++) {
             gw_joint_force_model *m = &s->models[k->first + j];
             double stiffness = k->def.stiffness[j], z = k->joint.z[j];
-            gw_joint_law law = law_of(s, k, j);
+            gw_joint_law law = gw_system_joint_law(s, k, j);
             gw_joint_linearise(&law, z, k->joint.u[j], m);
             m->force -= stiffness * (z - k->def.rest[j]);
             m->stiffness += stiffness;
@@ -685,114 +637,6 @@ void gw_system_meet_limits(gw_system *s, double dt)
     }
 }
 
-/* ---- bristles ------------------------------------------------------------------------------- */
-
-/* Ratio of inertias, either way, at which a bristle is tuned again. */
-#define UNFIT 4
-
-/* Present mobilities of a joint with friction, where they have changed much; false: none has. */
-static bool is_unfit(gw_system *s, int index, double mobility[6])
-{
-    const gw_system_body *k = &s->bodies[index];
-    bool unfit = false;
-    for (int j = 0; j < k->dof; j++) {
-        double made_for = k->joint.bristle_mobility[j];
-        mobility[j] = made_for;
-        if (!(k->def.friction[is_ball(k) ? 0 : j] > 0))
-            continue;
-        double now = gw_system_mobility_at(s, index, j);
-        if (now > UNFIT * made_for || now < made_for / UNFIT)
-            mobility[j] = now, unfit = true;
-    }
-    return unfit;
-}
-
-static double fit_ball(const gw_system *s, gw_system_body *k, const double mobility[6])
-{
-    gw_joint_law law = ball_law(s, k);
-    gw_vec3 deflection = turn_from(k, k->joint.bristle_root);
-    double size = gw_norm(deflection), energy = gw_ball_friction_energy(&law, deflection), now;
-    memcpy(k->joint.bristle_mobility, mobility, sizeof k->joint.bristle_mobility);
-    law = ball_law(s, k);
-    double left = gw_joint_deflect_bristle(&law, energy, &now);
-    if (size > 0)
-        set_deflection(k, gw_scale(now / size, deflection));
-    return left;
-}
-
-double gw_system_fit_bristles(gw_system *s)
-{
-    double dissipated = 0, mobility[6];
-    for (int i = 0; i < s->body_count; i++) {
-        gw_system_body *k = &s->bodies[i];
-        if (k->only_springs || !is_unfit(s, i, mobility))
-            continue;
-        if (is_ball(k))
-            dissipated += fit_ball(s, k, mobility);
-        for (int j = 0; j < k->dof && !is_ball(k); j++) {
-            double deflected = k->joint.z[j] - k->joint.bristle_root[j], deflection;
-            if (mobility[j] == k->joint.bristle_mobility[j])
-                continue;
-            gw_joint_law law = law_of(s, k, j);
-            double energy = gw_joint_friction_energy(&law, k->joint.z[j]);
-            k->joint.bristle_mobility[j] = mobility[j];
-            law = law_of(s, k, j);
-            dissipated += gw_joint_deflect_bristle(&law, energy, &deflection);
-            k->joint.bristle_root[j] = k->joint.z[j] - copysign(deflection, deflected);
-        }
-    }
-    s->potential -= dissipated;
-    return dissipated;
-}
-
-/* Friction changes its sign when a coordinate comes to rest. The bristle of a sliding one would
- * need some steps to bend to the other side, and would accelerate it meanwhile. */
-#define AT_REST 1e-2 /* of the velocity at home: bound of the velocity at rest */
-
-/* True if the coordinate slid at home and has come to rest or reversed since. */
-static bool comes_to_rest(const gw_system *s, int index, int j)
-{
-    const gw_system_body *k = &s->bodies[index];
-    double from = s->home[index].u[j], to = k->joint.u[j];
-    if (!(k->def.friction[j] > 0) || k->only_springs || is_ball(k) ||
-        (from * to >= 0 && fabs(to) > AT_REST * fabs(from)))
-        return false;
-    gw_joint_law law = law_of(s, k, j);
-    law.bristle_root = s->home[index].bristle_root[j];
-    return gw_joint_slides(&law, s->home[index].z[j], from);
-}
-
-double gw_system_first_rest(const gw_system *s)
-{
-    double first = 2;
-    for (int i = 0; i < s->body_count && !s->is_free; i++)
-        for (int j = 0; j < s->bodies[i].dof; j++)
-            if (s->home[i].u[j] * s->bodies[i].joint.u[j] < 0 && comes_to_rest(s, i, j))
-                first = fmin(first, 1 / (1 - s->bodies[i].joint.u[j] / s->home[i].u[j]));
-    return first;
-}
-
-double gw_system_turn_bristles(gw_system *s, const gw_forces *forces, double t)
-{
-    double dissipated = 0;
-    for (int i = 0; i < s->body_count && !s->is_free; i++)
-        for (int j = 0; j < s->bodies[i].dof; j++) {
-            gw_system_body *k = &s->bodies[i];
-            gw_system_work power = {0};
-            if (!comes_to_rest(s, i, j))
-                continue;
-            gw_system_evaluate_forces(s, forces, t);
-            gw_system_outer_power(s, forces, &power);
-            gw_system_accelerate(s, &power);
-            gw_joint_law law = law_of(s, k, j);
-            double acceleration = k->rest[j], z = k->joint.z[j];
-            double holding = gw_joint_friction(&law, z, k->joint.u[j]) -
-                             acceleration / gw_system_mobility_at(s, i, j);
-            dissipated += gw_joint_turn_bristle(&law, z, holding, &k->joint.bristle_root[j]);
-        }
-    return dissipated;
-}
-
 /* ---- stiffness ------------------------------------------------------------------------------ */
 
 /* Power iterations: they give a lower bound of the largest eigenvalue within 10 %. */
@@ -813,10 +657,10 @@ static double added_inertias(gw_system *s, double h)
         for (int j = 0, n = k->first; j < k->dof; j++, n++) {
             const gw_motor *m = &k->def.motor[j];
             double damping = k->def.damping[j], stiffness = k->def.stiffness[j];
-            if (is_ball(k)) {
+            if (gw_is_ball(k)) {
                 ball_slopes(s, k, j, &damping, &stiffness);
             } else if (!k->only_springs) {
-                gw_joint_law law = law_of(s, k, j);
+                gw_joint_law law = gw_system_joint_law(s, k, j);
                 gw_joint_force_model passive;
                 gw_joint_linearise(&law, k->joint.z[j], k->joint.u[j], &passive);
                 damping += m->damping + passive.bound_damping;

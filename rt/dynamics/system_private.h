@@ -162,6 +162,7 @@ typedef struct gw_system_body {
     gw_vec3 damper; /* from the origin to the point at which damping acts, if damping_rate > 0 */
     double mobility[6]; /* the largest (D^-1 P)_jj of a few postures; 0: not known */
     /* not used in steps */
+    bool keeps_bristle[6]; /* has taken over the friction of another system's joint */
     int island;           /* first body of its group of floating bodies; -1: joined to the ground */
     double least_inertia; /* lower bound of the principal inertias (kg m^2) */
 } gw_system_body;
@@ -784,14 +785,22 @@ void gw_system_update_velocities(gw_system *system);
 
 void gw_system_energy(const gw_system *system, double *kinetic, double *potential);
 
-/* Moves the roots of bristles deflected beyond their span; returns the energy dissipated (J). */
-double gw_system_slip(gw_system *system);
-/* The fraction of the substep after which a sliding coordinate first comes to rest; 2: none
- * does. */
-double gw_system_first_rest(const gw_system *system);
-/* Deflects the bristles of coordinates that came to rest as the forces t s into a step require;
- * returns the energy dissipated (J). */
-double gw_system_turn_bristles(gw_system *system, const gw_forces *forces, double t);
+/* The forces of a coordinate; of a ball joint, with the stiffness of the axis with the least
+ * inertia. */
+gw_joint_law gw_system_joint_law(const gw_system *system, const gw_system_body *body, int j);
+gw_joint_law gw_system_ball_law(const gw_system *system, const gw_system_body *body);
+
+static inline bool gw_is_ball(const gw_system_body *k)
+{
+    return k->def.joint == GW_MOBILIZER_SPHERICAL;
+}
+
+/* The rotation vector from an orientation, itself a rotation vector, to that of the ball joint. */
+static inline gw_vec3 gw_ball_turn_from(const gw_system_body *k, const double rotation[3])
+{
+    gw_quat from = gw_quat_exp(gw_v3(rotation[0], rotation[1], rotation[2]));
+    return gw_quat_log(gw_quat_mul(k->joint.turn, gw_quat_conj(from)));
+}
 
 /* Outer forces `t` seconds into a step, into `on` and `on_held`; and their power where the
  * bodies' twists are. */
@@ -817,10 +826,6 @@ void gw_system_update_mobilities(gw_system *system);
 
 /* Tunes the springs of limits that the coming step may reach to the present configuration. */
 void gw_system_meet_limits(gw_system *system, double dt);
-
-/* Tunes bristles to the present inertias where these have changed much. Each keeps its energy, up
- * to its capacity; returns the energy dissipated (J). */
-double gw_system_fit_bristles(gw_system *system);
 
 /* True where the largest eigenvalue of D^-1 P (h C + h^2 K) exceeds `limit`. */
 bool gw_system_is_stiff(gw_system *system, double h, double limit);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rt/dynamics/system_bristles.h"
 #include "rt/dynamics/system_kinks.h"
 
 #define PLACE_STEPS 20    /* of the projection */
@@ -115,6 +116,7 @@ void gw_system_place_with_offsets(gw_system *s, const gw_pose *poses, const gw_t
         gw_system_update(s);
     }
     gw_grounds_project_twists(s, twists);
+    gw_system_balance_bristles(s);
     gw_system_take_state(s);
 }
 
@@ -133,6 +135,7 @@ double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twist
         gw_tree_update_velocities(s);
     }
     double left = gw_closures_project(s, PLACE_STEPS);
+    gw_system_balance_bristles(s);
     gw_system_take_state(s);
     return left;
 }
@@ -230,9 +233,7 @@ void gw_system_continue_joints(gw_system *s, const gw_system *from, const gw_joi
         if (!before[i].own_rate)
             memcpy(k->joint.u, old->u, sizeof old->u);
         k->joint.turn = old->turn;
-        for (int j = 0; j < k->dof; j++)
-            k->joint.bristle_root[j] =
-                was->def.friction[j] > 0 ? old->bristle_root[j] : k->joint.z[j];
+        gw_system_keep_bristles(s, i, from, before[i].body);
     }
     gw_system_update(s);
     gw_system_take_state(s);
@@ -264,6 +265,8 @@ void gw_system_reset(gw_system *s)
     assert(s);
     for (int i = 0; i < s->body_count; i++)
         s->bodies[i].joint = s->start[i];
+    for (int i = 0; i < s->body_count; i++)
+        memset(s->bodies[i].keeps_bristle, 0, sizeof s->bodies[i].keeps_bristle);
     s->integrator = (gw_system_integrator){0};
     s->local = NULL;
     gw_kinks_release(s);

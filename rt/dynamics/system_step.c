@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "rt/base/simd.h"
+#include "rt/dynamics/system_bristles.h"
 #include "rt/dynamics/system_kinks.h"
 #include "rt/dynamics/system_step.h"
 

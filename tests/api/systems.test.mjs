@@ -320,6 +320,79 @@ test('friction where nothing can move', () => {
   near(held.summary.energy.final, held.summary.energy.initial, 1e-12);
 });
 
+test('joints at rest stay where their friction can hold them', () => {
+  const lean = 1,
+    [c, s] = [Math.cos(lean), Math.sin(lean)];
+  // a parallelogram of bars of 1 kg, with the weight of all as a torque on one crank
+  const torque = 2 * G * c;
+  const loop = (share) => ({
+    gravity: [0, -G, 0],
+    objects: [
+      rod('a', 1, [c / 2, s / 2, 0], lean),
+      rod('b', 1, [2 + c / 2, s / 2, 0], lean),
+      rod('c', 2, [1 + c, s, 0], 0),
+    ],
+    joints: [
+      revolute('j0', frame('a', [-0.5, 0, 0]), frame('world'), { friction: [share[0] * torque] }),
+      revolute('j1', frame('b', [-0.5, 0, 0]), frame('world', [2, 0, 0]), { friction: [share[1] * torque] }),
+      revolute('j2', frame('c', [-1, 0, 0]), frame('a', [0.5, 0, 0]), { friction: [share[2] * torque] }),
+      revolute('j3', frame('c', [1, 0, 0]), frame('b', [0.5, 0, 0]), { friction: [share[3] * torque] }),
+    ],
+  });
+  const arm = (bearing) => ({
+    gravity: [0, -G, 0],
+    objects: [rod('a', 1, [0.5, 0, 0], 0)],
+    joints: [{ id: 'j', ...bearing, a: frame('a', [-0.5, 0, 0]), b: frame('world') }],
+  });
+  const most = (0.5 * G) / 0.98;
+  for (const [scene, id] of [
+    [loop([0.51, 0.51, 0.51, 0.51]), 'c'],
+    [loop([0, 0, 0, 1.53]), 'c'],
+    [loop([0.1, 0.7, 0.05, 0.7]), 'c'],
+    [arm({ type: 'revolute', friction: [most] }), 'a'],
+    [arm({ type: 'spherical', friction: [most, most, most] }), 'a'],
+  ]) {
+    const r = run(scene, 1);
+    assert.ok(far(r.p(-1, id), r.p(0, id)) < 1e-12, `${r.p(-1, id)} from ${r.p(0, id)}`);
+    assert.ok(r.summary.energy.dissipated < 1e-7);
+  }
+  const slides = run(loop([0.2, 0.2, 0.2, 0.2]), 0.1);
+  assert.ok(slides.p(-1, 'c')[1] < slides.p(0, 'c')[1] - 1e-3);
+});
+
+test('an edit of friction does not move what still holds', async () => {
+  const most = 2 * G; // of the weights about the shoulder
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'held',
+    gravity: [0, -G, 0],
+    objects: [rod('a', 1, [0.5, 0, 0], 0), rod('b', 1, [1.5, 0, 0], 0)],
+    joints: [
+      revolute('shoulder', frame('a', [-0.5, 0, 0]), frame('world'), { friction: [1.02 * most] }),
+      revolute('elbow', frame('b', [-0.5, 0, 0]), frame('a', [0.5, 0, 0]), {
+        motor: { stiffness: 1e5, damping: 1e3, max: most },
+      }),
+    ],
+  });
+  await set('paused');
+  const after = async (ticks) => {
+    const to = (await now()).tick + ticks;
+    await expect(200, 'POST', '/simulation/step', { ticks });
+    await until('it has stepped', async () => (await now()).tick >= to);
+    return (await now()).bodies.find((b) => b.object === 'b').pose.p;
+  };
+  const before = await after(2000);
+  for (const change of [{ friction: [4 * most] }, { friction: [1.01 * most] }]) {
+    await expect(200, 'PATCH', '/joints/shoulder', change);
+    assert.ok(
+      far(await after(200), before) < 1e-8,
+      `${JSON.stringify(change)} moves it from ${before} to ${await now().then((s) => s.bodies[1].pose.p)}`,
+    );
+  }
+  await expect(200, 'PATCH', '/joints/elbow', { motor: null, friction: [0.26 * most] });
+  assert.ok(far(await after(200), before) < 1e-4, 'friction takes over from the motor');
+});
+
 test('a slider-crank follows its equation of motion', () => {
   const a = 0.2,
     l = 0.5,

@@ -78,13 +78,12 @@ static void a_joint_below_friction_does_not_creep(void **state)
     (void)state;
     serial_def def = wheel(GW_JOINT_REVOLUTE);
     serial chain;
-    def.links[0].motor.torque = 0.95 * FRICTION;
+    def.links[0].motor.torque = 0.98 * FRICTION;
     serial_open(&chain, &def, NULL, NULL);
-    run(&chain, 2000);
-    double before = chain.q[0];
-    assert_true(before > 0 && before < 10 * SPAN); /* the sudden torque carries it beyond */
-    run(&chain, 20000);
-    near(chain.q[0], before, 1e-13);
+    for (int i = 0; i < 20; i++) {
+        run(&chain, 1000);
+        near(chain.q[0], 0, 1e-14);
+    }
 }
 
 static void a_joint_above_friction_accelerates_by_the_excess(void **state)
@@ -143,18 +142,15 @@ static void an_arm_at_rest_needs_no_refinement(void **state)
     serial_open(&chain, &def, NULL, NULL);
     for (int i = 0; i < 2000; i++)
         serial_step(&chain, &forces, 1e-3, &step);
-    double before[3] = {chain.q[0], chain.q[1], chain.q[2]};
     calls = 0;
     for (int i = 0; i < 2000; i++)
         serial_step(&chain, &forces, 1e-3, &step);
     assert_int_equal(calls, 5 * 2000);
-    for (int i = 0; i < 3; i++) {
-        near(chain.q[i], 0, 0.01);
-        near(chain.q[i], before[i], 1e-12);
-    }
+    for (int i = 0; i < 3; i++)
+        near(chain.q[i], 0, 1e-12);
 }
 
-/* An edit of something else makes the chain anew: it must not sag again. */
+/* An edit makes the chain anew: it must not sag again, also where the edit is one of friction. */
 static void friction_state_is_copied(void **state)
 {
     (void)state;
@@ -162,19 +158,20 @@ static void friction_state_is_copied(void **state)
     serial chain, next;
     for (int i = 0; i < 3; i++)
         def.links[i].friction = 6;
+    def.links[1].motor.torque = 3;
     serial_open(&chain, &def, NULL, NULL);
     run(&chain, 700);
-    serial_open(&next, &def, chain.q, chain.v);
-    assert_true(fabs(serial_energy(&next) - serial_energy(&chain)) > 1e-8);
-    gw_system_continue_joints(next.system, chain.system,
-                              (gw_joint_before[3]){{.body = 0}, {.body = 1}, {.body = 2}});
-    serial_read(&next);
-    near(serial_energy(&next), serial_energy(&chain),
-         1e-10); /* stiffness is that of another posture */
-    run(&chain, 100);
-    run(&next, 100);
-    for (int i = 0; i < 3; i++)
-        near(next.q[i], chain.q[i], 1e-9);
+    for (double friction = 6; friction < 10; friction += 3) {
+        for (int i = 0; i < 3; i++)
+            def.links[i].friction = friction;
+        serial_open(&next, &def, chain.q, chain.v);
+        gw_system_continue_joints(next.system, chain.system,
+                                  (gw_joint_before[3]){{.body = 0}, {.body = 1}, {.body = 2}});
+        serial_read(&next);
+        run(&next, 100);
+        for (int i = 0; i < 3; i++)
+            near(next.q[i], chain.q[i], 1e-9);
+    }
 }
 
 static double chance(unsigned *state)

@@ -1,0 +1,32 @@
+/*
+ * Bristles of a system's joints with friction. RT safe.
+ */
+#ifndef GW_DYNAMICS_SYSTEM_BRISTLES_H
+#define GW_DYNAMICS_SYSTEM_BRISTLES_H
+
+#include "rt/dynamics/system_private.h"
+
+/* Moves the roots of bristles deflected beyond their span; returns the energy dissipated (J). */
+double gw_system_slip(gw_system *system);
+
+/* Tunes bristles to the present inertias where these have changed much. Each keeps its energy, up
+ * to its capacity; returns the energy dissipated (J). */
+double gw_system_fit_bristles(gw_system *system);
+
+/* The fraction of the substep after which a sliding coordinate first comes to rest; 2: none
+ * does. */
+double gw_system_first_rest(const gw_system *system);
+
+/* Deflects the bristles of coordinates that came to rest as the forces t s into a step require;
+ * returns the energy dissipated (J). */
+double gw_system_turn_bristles(gw_system *system, const gw_forces *forces, double t);
+
+/* Deflects the bristles of coordinates at rest, but those kept, so that nothing moves that friction
+ * can hold; those of sliding coordinates begin without a force. */
+void gw_system_balance_bristles(gw_system *system);
+
+/* The bristles of a joint exert the forces of another system's joint of the same type, where both
+ * have friction, and are kept by gw_system_balance_bristles(). */
+void gw_system_keep_bristles(gw_system *system, int body, const gw_system *from, int was);
+
+#endif
