@@ -1,6 +1,8 @@
 // The process is stopped while it runs: a device that is latched stays off until armed, a lenient one
 // goes on, and no tick that was missed is made up for or forgotten.
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { client, sleep, start, stream, until } from './server.mjs';
 
@@ -70,3 +72,35 @@ for (const ms of [40, 300])
     assert.equal((await expect(200, 'PUT', '/simulation', { state: 'running' })).json.state, 'running');
     await live.close();
   });
+
+test('what takes the processor of the loop, above its priority, turns a latched device off', {
+  timeout: 60000,
+}, async (t) => {
+  const cpus = /^Cpus_allowed_list:.*?(\d+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))[1];
+  const above = ['-c', cpus, 'chrt', '-f', '98'];
+  if (spawnSync('taskset', [...above, 'true']).status !== 0) return t.skip('no priority is granted here');
+  const pinned = await start({ args: ['--scene', 'cone-on-cylinder', '--processor', cpus] });
+  t.after(() => pinned.stop());
+  const asked = await client(pinned);
+  const told = async () => (await asked.expect(200, 'GET', '/simulation')).json;
+  if ((await asked.expect(200, 'GET', '/loop')).json.scheduling !== 'fifo') return t.skip('nor to the loop');
+  await asked.expect(200, 'PATCH', '/devices/sim', { safety: 'latched' });
+  await until('ticks with nobody in their way', async () => {
+    await asked.expect(200, 'POST', '/simulation/arm');
+    const run = await asked.call('PUT', '/simulation', { state: 'running' });
+    await sleep(100);
+    return run.status === 200 && !(await told()).halted;
+  });
+  const from = await told();
+  const busy = 'for (const end = Date.now() + 300; Date.now() < end; );'; // it ends by itself, at 300 ms
+  const hog = spawn('taskset', [...above, process.execPath, '-e', busy], { stdio: 'ignore' });
+  await new Promise((done) => hog.on('exit', done));
+  const then = await until('the halt', async () => {
+    const now = await told();
+    return now.halted && now;
+  });
+  assert.ok(['overrun', 'watchdog'].includes(then.halt.cause), JSON.stringify(then.halt));
+  await until('they are counted', async () => (await told()).missed >= from.missed + 200);
+  assert.equal((await told()).tick, then.tick);
+  await asked.expect(409, 'PUT', '/simulation', { state: 'running' });
+});
