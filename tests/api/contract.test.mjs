@@ -125,6 +125,7 @@ test('every body has an example, which is right and does what it says', async (t
       assert.ok(media.example !== undefined, `${what} has an example`);
       contract.validate(media.schema, media.example, `${what}: its example`);
       await expect(200, 'PUT', '/scene', bench);
+      await expect(200, 'POST', '/simulation/arm'); // a stall turned off the latched device of an example before
       await expect(200, 'PUT', '/simulation', { state: 'paused' });
       if (path.endsWith('/restore')) {
         await expect(201, 'POST', '/scene/save', { name: 'restored' });
