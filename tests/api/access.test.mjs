@@ -323,8 +323,8 @@ test('beyond loopback with a token', async (t) => {
   await open.stop();
 });
 
-// The three below wait for time-outs: side by side.
-describe('connections that stall', { concurrency: true, timeout: 90000 }, () => {
+// Those below wait for time-outs: side by side.
+describe('connections that stall', { concurrency: true, timeout: 120000 }, () => {
   test('half a request line costs nothing and goes away', async () => {
     const halves = [
       'GET /w',
@@ -367,6 +367,21 @@ describe('connections that stall', { concurrency: true, timeout: 90000 }, () => 
       28000,
       35000,
     ));
+
+  // its other end is gone without a word: the system there would answer, nobody does
+  test('a stream that answers no ping is cut after a minute', async () => {
+    const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n';
+    const half = raw(
+      server,
+      `GET /ws HTTP/1.1\r\nHost: ${server.address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${key}\r\n`,
+    );
+    await until('hello', () => half.got.includes('"hello"'));
+    const began = performance.now();
+    await until('its end', () => half.ended, 100000);
+    const took = performance.now() - began;
+    assert.ok(took > 50000, `${took} ms`);
+    assert.ok(half.got.includes('\x89\x00'), 'it was asked before');
+  });
 });
 
 test('a path that only begins like the stream is no stream', async () => {

@@ -47,7 +47,7 @@ static void nap(long ms)
 
 static struct {
     gw_device_info info;
-    atomic_int hang_ms; /* the next read takes so long */
+    atomic_int hang_us; /* the next read takes so long */
     atomic_bool silent; /* no samples */
     atomic_uint buttons;
     _Atomic double speed;
@@ -72,9 +72,9 @@ static const gw_device_info *fault_info(const gw_driver_device *d)
 static void fault_read(gw_driver_device *d, gw_device_sample *s)
 {
     (void)d;
-    int hang = atomic_exchange(&device.hang_ms, 0);
+    int hang = atomic_exchange(&device.hang_us, 0);
     if (hang)
-        nap(hang);
+        nanosleep(&(struct timespec){0, 1000L * hang}, NULL);
     *s = (gw_device_sample){.q = {1}, .f = {0, 0.1, 0}, .valid = !atomic_load(&device.silent)};
     s->buttons = atomic_load(&device.buttons);
     s->v[1] = atomic_load(&device.speed);
@@ -182,7 +182,7 @@ static void the_command_comes_down_while_the_loop_hangs(void **state)
     rig *r = start(true);
     gw_halt_record record;
     int before = atomic_load(&device.shares);
-    atomic_store(&device.hang_ms, 100);
+    atomic_store(&device.hang_us, 100000);
     nap(200);
     int after = atomic_load(&device.shares);
     double last = 1;
@@ -210,7 +210,7 @@ static void a_latched_device_stays_off_until_armed(void **state)
     rig *r = start(true);
     gw_snapshot s;
     assert_true(atomic_load(&device.engaged));
-    atomic_store(&device.hang_ms, 60);
+    atomic_store(&device.hang_us, 60000);
     nap(150);
     gw_loop_snapshot(r->loop, &s);
     assert_true(s.halted && s.state == GW_PAUSED && !atomic_load(&device.engaged));
@@ -231,7 +231,7 @@ static void a_lenient_device_goes_on_and_missed_ticks_are_counted(void **state)
     gw_snapshot s, t;
     gw_loop_snapshot(r->loop, &s);
     uint64_t before = missed(r);
-    atomic_store(&device.hang_ms, 300);
+    atomic_store(&device.hang_us, 300000);
     nap(500);
     gw_loop_snapshot(r->loop, &t);
     assert_false(t.halted);
@@ -454,7 +454,7 @@ static void the_stage_that_was_late_is_told(void **state)
     (void)state;
     gw_loop_figures figures;
     rig *r = start(false);
-    atomic_store(&device.hang_ms, 30);
+    atomic_store(&device.hang_us, 30000);
     EVENTUALLY(figures_of(r, &figures)->ticks.overruns_by[GW_STAGE_DEVICE] >= 1);
     assert_true(figures.sample_age_us > 0);
     assert_true(figures.ticks.worst_count > 0);
@@ -466,6 +466,30 @@ static void the_stage_that_was_late_is_told(void **state)
     atomic_store(&device.silent, true);
     EVENTUALLY(figures_of(r, &figures)->sample_age_us > 250000);
     stop(r);
+}
+
+/* A tick takes longer than its period by half a millisecond, five, fifty: told with its stage and
+ * its length, and what was due meanwhile is missed. */
+static void an_overrun_of_any_length_is_told(void **state)
+{
+    static const int over_us[] = {500, 5000, 50000};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        gw_loop_figures before, after;
+        rig *r = start(false);
+        uint64_t count = figures_of(r, &before)->ticks.overruns_by[GW_STAGE_DEVICE];
+        atomic_store(&device.hang_us, 1000 + over_us[k]);
+        EVENTUALLY(figures_of(r, &after)->ticks.overruns_by[GW_STAGE_DEVICE] > count);
+        bool told = false;
+        for (int i = 0; i < after.ticks.worst_count; i++)
+            told = told || (after.ticks.worst[i].tick_us > 990 + over_us[k] &&
+                            after.ticks.worst[i].stage == GW_STAGE_DEVICE);
+        assert_true(told);
+        EVENTUALLY(figures_of(r, &after)->ticks.missed + 1 >=
+                   before.ticks.missed + (uint64_t)over_us[k] / 1000);
+        assert_false(gw_halt_latch_read(&r->halt, NULL));
+        stop(r);
+    }
 }
 
 int main(void)
@@ -483,6 +507,7 @@ int main(void)
         cmocka_unit_test(a_lease_that_was_given_back_or_abandoned_ends),
         cmocka_unit_test(the_ticks_before_a_fault_are_kept),
         cmocka_unit_test(the_stage_that_was_late_is_told),
+        cmocka_unit_test(an_overrun_of_any_length_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
