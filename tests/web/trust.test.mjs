@@ -317,6 +317,23 @@ suite('trust', () => {
     }
   });
 
+  test('a name that is markup is shown as it was given, and does nothing', async () => {
+    const name = '<img src=x onerror="document.body.id=1"><b>bold</b>';
+    await visit({
+      name,
+      objects: [{ id: 'block', geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }],
+      devices: [{ id: 'sim', driver: 'sim' }],
+      tool: { object: 'block', device: 'sim' },
+      tasks: [{ id: 'rest', name, object: 'block', steps: [{ type: 'wait', seconds: 1 }] }],
+    });
+    await until(
+      () => page.evaluate((n) => document.body.innerText.includes(n), name),
+      'the name of the document, or of its task',
+    );
+    assert.equal(await page.locator('img[src="x"]').count(), 0);
+    assert.notEqual(await page.evaluate(() => document.body.id), '1');
+  });
+
   test('what pushes by itself is named', async () => {
     await visit('ur5');
     await run();
