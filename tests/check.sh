@@ -23,8 +23,20 @@ $bad"
 bad=$(grep -nE '#include "rt/' $(sources server) | grep -vE '"rt/(guideway|rt|base/(error|limits|space)|scene/scene|scene/layout|sim/loop)\.h"')
 [ -z "$bad" ] || complain "server/ sees rt/ through rt/guideway.h and its public headers:
 $bad"
-bad=$(grep -nE '#include <(jansson|microhttpd|libwebsockets|sys/socket)' $(sources rt) $(sources drivers))
-[ -z "$bad" ] || complain "no JSON and no sockets in rt/ and drivers/:
+bad=$(grep -nE '#include "(drivers|web|tests)/' $(sources server))
+[ -z "$bad" ] || complain "server/ must not include drivers/, web/ or tests/:
+$bad"
+bad=$(grep -nE '#include "' $(sources rt) $(sources drivers) $(sources server) | grep -vE '"(rt|drivers|server|web|tests)/[a-z]')
+[ -z "$bad" ] || complain "includes are named from the root, so that these rules see them:
+$bad"
+bad=$(grep -nE '#include <(jansson|microhttpd|libwebsockets|sqlite3|sys/socket)' $(sources rt) $(sources drivers))
+[ -z "$bad" ] || complain "no JSON, database or sockets in rt/ and drivers/:
+$bad"
+bad=$(grep -nE '\b(fopen|fdopen|printf|fprintf|fputs|puts)\(|#include <(fcntl|unistd|sys/(file|socket|stat))\.h>' $(sources rt) | grep -v '^rt/sim/loop.c:')
+[ -z "$bad" ] || complain "no files and streams in rt/, but for the loop's own thread:
+$bad"
+bad=$(grep -nE '#include <(lapacke|cblas)' $(sources server))
+[ -z "$bad" ] || complain "no numerics in server/:
 $bad"
 
 # Within rt/ a room uses itself and those before it in this list.
