@@ -154,7 +154,7 @@ suite('curves and surfaces', () => {
     await pickInList('saddle/surface');
     await person.point('ball/surface', [-0.08, -0.1, 0.07]); // what takes nothing else goes before the centre
     await pickInList('ball/surface');
-    await preview('rolling', /3 freedoms: rolls on the surface \(2\), turns about its normal \(1\)/);
+    await preview('rolling', /3 freedoms: rolls on the saddle \(2\), turns about its normal \(1\)/);
     assert.equal(await page.locator('.offers .misfit:has-text("at an angle")').count(), 0);
     await page.locator('.outcome button.primary').click();
     const [c] = await until(async () => {
@@ -428,9 +428,9 @@ suite('curves and surfaces', () => {
       return list.length === 3 && list;
     }, 'all touch');
     for (const [id, body, slides, turns, words] of [
-      ['c1', 'slides', [0, 1], [0, 1, 2], /slides on the surface \(2\), turns freely \(3\)/],
-      ['c2', 'rolls', [], [0, 1, 2], /rolls on the surface \(2\), turns about its normal \(1\)/],
-      ['c3', 'rolls-purely', [], [0, 1], /allows: rolls on the surface \(2\)\./],
+      ['c1', 'slides', [0, 1], [0, 1, 2], /slides on the saddle \(2\), turns freely \(3\)/],
+      ['c2', 'rolls', [], [0, 1, 2], /rolls on the saddle \(2\), turns about its normal \(1\)/],
+      ['c3', 'rolls-purely', [], [0, 1], /allows: rolls on the saddle \(2\)\./],
     ]) {
       const { point, normal } = contacts.find((c) => c.a === body);
       await page.locator('#canvas').focus();

@@ -167,7 +167,7 @@ export function wouldLeave({ solution, branch }: Preview): string {
   const count = (n: number): string => `${n} ${n === 1 ? 'freedom' : 'freedoms'}`;
   const d = draft.peek();
   const surfaces = !!d?.a.endsWith('surface') && d.b.endsWith('surface');
-  const words = d && touchingWords(d.type, freedoms, surfaces);
+  const words = d && touchingWords(d, freedoms, surfaces);
   if (bodies > 1) return `${count(freedoms)}, as one of ${bodies} bodies that have ${count(mobility)}`;
   return words ? `${count(freedoms)}: ${words}` : count(freedoms);
 }

@@ -6,7 +6,7 @@ import { elementOf, kindOf } from './constraints';
 import type { WorldElement } from './elements';
 import type { Basis } from './freedoms';
 import { along, cross, dot, norm, perpendicular, sub, unit } from './maths';
-import { constraints, contacts, selectedConstraint } from './store';
+import { constraints, contacts, objectOf, selectedConstraint, splitRef } from './store';
 
 // Kinds of contacts: curves have a common tangent, others a tangent plane. A cylinder touches a plane or a parallel
 // cylinder along a line.
@@ -44,17 +44,17 @@ function motionsOf(type: ConstraintType, touch: Touch): ContactMotion[] {
 
 type Words = Partial<Record<ConstraintType, Partial<Record<number, string>>>>;
 
-// By the number of freedoms: five or three of surfaces, three or fewer of curves.
+// ON stands for the id of the other object. By the number of freedoms: five or three of surfaces, three or fewer of curves.
 const IN_A_POINT: Words = {
   sliding: {
-    5: 'slides on the surface (2), turns freely (3)',
+    5: 'slides on the ON (2), turns freely (3)',
     3: 'slides along both curves (2), turns about their tangent (1)',
   },
   rolling: {
-    3: 'rolls on the surface (2), turns about its normal (1)',
+    3: 'rolls on the ON (2), turns about its normal (1)',
     2: 'rolls along the curve (1), turns about their tangent (1)',
   },
-  'pure-rolling': { 2: 'rolls on the surface (2)', 1: 'rolls along the curve (1)' },
+  'pure-rolling': { 2: 'rolls on the ON (2)', 1: 'rolls along the curve (1)' },
 };
 
 // For a cylinder on a plane, and for two cylinders.
@@ -67,15 +67,22 @@ const IN_A_LINE: Words = {
   'pure-rolling': { 1: 'rolls (1)' },
 };
 
-export function touchingWords(type: ConstraintType, freedoms: number, mayBeLine: boolean): string | undefined {
-  return (mayBeLine && IN_A_LINE[type]?.[freedoms]) || IN_A_POINT[type]?.[freedoms];
+// The motion of the body of `a` relative to that of `b`, or the other way round where only the latter moves.
+export function touchingWords(
+  { type, a, b }: Pick<Constraint, 'type' | 'a' | 'b'>,
+  freedoms: number,
+  mayBeLine: boolean,
+): string | undefined {
+  const [ofA, ofB] = [splitRef(a)[0], splitRef(b)[0]];
+  const words = (mayBeLine && IN_A_LINE[type]?.[freedoms]) || IN_A_POINT[type]?.[freedoms];
+  return words?.replace('ON', () => (objectOf(ofA)?.fixed ? ofA : ofB));
 }
 
 // The motions that the selected constraint's contact allows, in words; '' where the two are not in contact.
 export const contactWords = computed(() => {
   const c = constraints.value.find((k) => k.id === selectedConstraint.value);
   const at = c && placedContacts.value.find((x) => x.constraint === c.id);
-  return (at && touchingWords(c.type, at.motions.length, at.touch === 'line' || at.touch === 'parallel')) ?? '';
+  return (at && touchingWords(c, at.motions.length, at.touch === 'line' || at.touch === 'parallel')) ?? '';
 });
 
 // ---- contact frames ------------------------------------------------------------------------------------
