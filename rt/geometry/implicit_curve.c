@@ -274,8 +274,7 @@ gw_curve_walk gw_curve_walk_from_seed(gw_submanifold *set, bool backward)
     double basis[6][6], d[6], size = gw_exponential_map_unit(set);
     gw_curve_walk walk = {.trace = gw_curve_trace_from_seed(set, size, false),
                           .before = set->seed,
-                          .status = GW_TRACE_CONTINUES,
-                          .backward = backward};
+                          .status = GW_TRACE_CONTINUES};
     gw_submanifold_tangent(set, &set->seed, size, basis);
     for (int i = 0; i < 6; i++)
         d[i] = basis[0][i] * (i < 3 ? 1 / walk.trace.unit : 1);

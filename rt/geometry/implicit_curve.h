@@ -59,7 +59,6 @@ typedef struct gw_curve_walk {
     double from, to; /* lengths there and here (m) */
     gw_curve_trace_status status;
     int steps;
-    bool backward;
 } gw_curve_walk;
 
 /* From the seed, along gw_submanifold_tangent() there or (backward) against it; the parameters of

@@ -58,9 +58,9 @@ static int two_cones(gw_solver *solver, gw_vec3 a, double alpha, gw_vec3 b, doub
     return k > 0 ? 2 : 1;
 }
 
-static void put_angle(gw_alternative *e, gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
+static void put_parallel(gw_alternative *e, gw_vec3 u, gw_vec3 f, unsigned long from)
 {
-    e->angles[e->angle_count++] = gw_angle_constraint_of(u, f, angle, from);
+    e->angles[e->angle_count++] = gw_angle_constraint_of(u, f, 0, from);
 }
 
 /* Every side at most the sum of the other three, and any three less the fourth at most 2 pi: the
@@ -142,9 +142,9 @@ static void shared_vector(gw_solver *solver, const gw_angle_constraint *x,
     for (int i = 0; i < n; i++) {
         gw_alternative *e = gw_add_alternative(solver, "two angles that share a vector: parallel");
         if (on_body)
-            put_angle(e, x->u, on[i], 0, from);
+            put_parallel(e, x->u, on[i], from);
         else
-            put_angle(e, on[i], x->f, 0, from);
+            put_parallel(e, on[i], x->f, from);
     }
 }
 

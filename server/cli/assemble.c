@@ -104,15 +104,6 @@ static bool write_row(void *context, int start, int iteration, double residual, 
     return true;
 }
 
-/* Opens the file that an option names, if it was given. */
-static bool open_file(const command_line *line, const char *option, FILE **file, gw_error *error)
-{
-    const char *name = command_value(line, option);
-    if (name && !(*file = fopen(name, "w")))
-        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", name, strerror(errno));
-    return true;
-}
-
 static bool close_file(const command_line *line, const char *option, FILE *file)
 {
     if (!file || !(ferror(file) | fclose(file)))
@@ -198,8 +189,8 @@ int command_assemble(const command_line *line)
         code = command_error(line->argument, &error);
     else if (!check_ground(&request, scene, &error))
         fprintf(stderr, "guideway: %s\n", error.message);
-    else if (!open_file(line, "csv", &r.csv, &error) ||
-             !open_file(line, "bodies", &r.bodies, &error)) {
+    else if (!command_create(command_value(line, "csv"), &r.csv, &error) ||
+             !command_create(command_value(line, "bodies"), &r.bodies, &error)) {
         fprintf(stderr, "guideway: %s\n", error.message);
         code = EXIT_WORK_FAILED;
     } else

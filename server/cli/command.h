@@ -6,6 +6,7 @@
 #define GW_SERVER_CLI_COMMAND_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "rt/base/error.h"
 #include "rt/scene/scene.h"
@@ -73,6 +74,9 @@ int command_print(const char *text);
 /* The bytes of a file ("-": standard input), at most `most`; NULL with an error. The caller frees
  * them. */
 char *command_read(const char *file, size_t most, size_t *size, gw_error *error);
+
+/* Opens a file for writing; with NULL for a name there is none. */
+bool command_create(const char *name, FILE **file, gw_error *error);
 
 /* The scene of a file, or the bundled scene of that name; NULL with an error. */
 gw_scene *command_scene(const char *file, gw_error *error);

@@ -60,13 +60,6 @@ static bool find_task(run *r, const char *id, gw_error *error)
     return true;
 }
 
-/* Opens the file of an option, if it was given. */
-static bool open_file(const char *path, FILE **file, gw_error *error)
-{
-    return !path || (*file = fopen(path, "w")) ||
-           gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", path, strerror(errno));
-}
-
 static bool start_run(run *r, const options *o, gw_error *error)
 {
     r->scene = command_scene(o->scene, error);
@@ -75,7 +68,7 @@ static bool start_run(run *r, const options *o, gw_error *error)
     r->sim = gw_sim_create(r->scene, error);
     if (!r->sim)
         return false;
-    if (!open_file(o->csv, &r->csv, error))
+    if (!command_create(o->csv, &r->csv, error))
         return false;
     if (o->wrenches && !o->csv)
         return gw_fail(error, GW_BAD_INPUT, "", "--wrenches adds columns to a CSV: name its --csv");
@@ -84,8 +77,9 @@ static bool start_run(run *r, const options *o, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory for the joints' wrenches");
     if (o->wrenches)
         gw_sim_command(r->sim, &(gw_command){.kind = GW_COMMAND_REPORT_LINKS});
-    if (!open_file(o->collisions, &r->collisions, error) ||
-        !open_file(o->device, &r->device, error) || !open_file(o->bodies, &r->bodies_file, error))
+    if (!command_create(o->collisions, &r->collisions, error) ||
+        !command_create(o->device, &r->device, error) ||
+        !command_create(o->bodies, &r->bodies_file, error))
         return false;
     if (r->bodies_file &&
         !(r->bodies = bodies_csv_create(r->bodies_file, r->scene, gw_sim_layout(r->sim))))

@@ -64,6 +64,13 @@ char *command_read(const char *file, size_t most, size_t *size, gw_error *error)
     return NULL;
 }
 
+bool command_create(const char *name, FILE **file, gw_error *error)
+{
+    assert(file && error);
+    return !name || (*file = fopen(name, "w")) ||
+           gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", name, strerror(errno));
+}
+
 static gw_scene *parse_scene(const char *text, size_t size, gw_error *error)
 {
     json_t *value = wire_parse_document(text, size, error);

@@ -62,12 +62,6 @@ void gallery_first(char file[STORE_NAME + 1])
     file[0] = 0;
 }
 
-static const char *string_of(const json_t *document, const char *member)
-{
-    const char *value = json_string_value(json_object_get(document, member));
-    return value ? value : "";
-}
-
 static void add_entry(json_t *list, const store_entry *entry, bool saved)
 {
     json_array_append_new(list,
@@ -82,10 +76,10 @@ static void add_bundled(json_t *list, const char *file)
     const asset *bundled = find_asset(file);
     json_t *document = wire_parse_document(bundled->start, asset_size(bundled), NULL);
     if (document)
-        add_entry(
-            list,
-            &(store_entry){file, string_of(document, "name"), string_of(document, "description")},
-            false);
+        add_entry(list,
+                  &(store_entry){file, store_string(document, "name"),
+                                 store_string(document, "description")},
+                  false);
     json_decref(document);
 }
 

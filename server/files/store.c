@@ -223,8 +223,9 @@ static void read_file(const char *path, scene_file *f)
         fclose(in);
 }
 
-static const char *string_of(const json_t *document, const char *member)
+const char *store_string(const json_t *document, const char *member)
 {
+    assert(member);
     const char *value = json_string_value(json_object_get(document, member));
     return value ? value : "";
 }
@@ -241,8 +242,9 @@ static bool insert_version(gw_database *db, const char *file, const char *title,
            database_run(db, error,
                         "insert into saved (file, title, name, description, scene, problem, at)"
                         " values (?, ?, ?, ?, ?, ?, ?)",
-                        "ttttttf", file, title, whole ? string_of(document, "name") : NULL,
-                        whole ? string_of(document, "description") : NULL, text, problem, at_s) &&
+                        "ttttttf", file, title, whole ? store_string(document, "name") : NULL,
+                        whole ? store_string(document, "description") : NULL, text, problem,
+                        at_s) &&
            database_run(db, error, "delete from saved where replaced < ?", "f",
                         clock_wall_s() - 86400.0 * STORE_FORMER_DAYS) &&
            database_run(db, error,

@@ -49,6 +49,9 @@ bool store_slug(const char *name, char slug[STORE_NAME + 1]);
  * folder. */
 bool store_name_valid(const char *file);
 
+/* A document's member of that name, "" where it has no such text. */
+const char *store_string(const json_t *document, const char *member);
+
 /* ---- saved scenes -------------------------------------------------------------------------- */
 
 /* The saved document and, unless NULL, its version; NULL with GW_NOT_FOUND, GW_BAD_INPUT (damaged)

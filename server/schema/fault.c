@@ -8,14 +8,9 @@
 
 #define TOOL_CELLS 35 /* numbers of a tool in a row, and three switches */
 
-static const char *cause_name(int cause)
-{
-    return gw_halt_cause_names[cause];
-}
-
 static const wire_field of_fault[] = {
     {"number", WHOLE, AT(wire_fault, number)},
-    {"cause", CHOICE, AT(wire_fault, why.cause), .name_of = cause_name},
+    {"cause", CHOICE, AT(wire_fault, why.cause), .choices = gw_halt_cause_names},
     {"by", STRING, AT(wire_fault, why.by), .about = "who halted: a client, or the loop itself"},
     {"since", UTC, AT(wire_fault, why.since_ns), .about = "UTC, ISO 8601"},
     {"ticks", WHOLE, AT(wire_fault, ticks), .about = "that are kept: GET /loop/faults/{id}"},

@@ -45,11 +45,6 @@ static const wire_table overruns_by_table = {.name = "OverrunsBy",
                                              .fields = of_overruns_by,
                                              .answered = true};
 
-static const char *stage_name(int stage)
-{
-    return gw_stage_names[stage];
-}
-
 WHEN(has_sample, gw_loop_figures, it->sample_age_us > 0)
 WHEN(is_pinned, gw_loop_figures, it->placement.pinned)
 
@@ -57,7 +52,7 @@ static const wire_field of_worst_tick[] = {
     {"tick", WHOLE, AT(gw_worst_tick, tick)},
     {"late_us", NUMBER, AT(gw_worst_tick, late_us), .about = "lateness of waking"},
     {"tick_us", NUMBER, AT(gw_worst_tick, tick_us), .about = "what it took"},
-    {"stage", CHOICE, AT(gw_worst_tick, stage), .name_of = stage_name,
+    {"stage", CHOICE, AT(gw_worst_tick, stage), .choices = gw_stage_names,
      .about = "that took longest"},
     {"at", UTC, AT(gw_worst_tick, at_ns), .about = "when it ended: UTC, ISO 8601"},
     {0}};

@@ -5,11 +5,6 @@
 
 #include "server/schema/field.h"
 
-static const char *reason_name(int why)
-{
-    return gw_renderable_reason_names[why];
-}
-
 WHEN(has_bound, gw_rendered_value, isfinite(it->bound))
 
 static const wire_field of_value[] = {
@@ -18,7 +13,7 @@ static const wire_field of_value[] = {
     {"bound", NUMBER, AT(gw_rendered_value, bound), .flags = SOMETIMES, .when = has_bound,
      .about = "of stiffness the most that sampling bears or the device's structure has, of mass "
               "the least that is calm; missing where there is none"},
-    {"why", CHOICE, AT(gw_rendered_value, why), .name_of = reason_name,
+    {"why", CHOICE, AT(gw_rendered_value, why), .choices = gw_renderable_reason_names,
      .about =
          "as-asked: within every bound; default: nothing was asked for; passivity: beyond "
          "the sampling bound, the passivity controller takes what comes out; sampling-bound: "

@@ -456,13 +456,8 @@ static const wire_type collisions = {NULL, encode_collisions, wire_schema_list};
 const char *const wire_run_states[] = {
     [GW_STOPPED] = "stopped", [GW_RUNNING] = "running", [GW_PAUSED] = "paused", NULL};
 
-static const char *cause_name(int cause)
-{
-    return gw_halt_cause_names[cause];
-}
-
 static const wire_field of_halt[] = {
-    {"cause", CHOICE, AT(gw_halt_record, cause), .name_of = cause_name},
+    {"cause", CHOICE, AT(gw_halt_record, cause), .choices = gw_halt_cause_names},
     {"by", STRING, AT(gw_halt_record, by), .about = "who halted: a client, or the loop itself"},
     {"since", UTC, AT(gw_halt_record, since_ns), .about = "UTC, ISO 8601"},
     {0}};
