@@ -32,7 +32,7 @@ static bool is_pressed_by_heavy(const gw_world *w, gw_contact *c)
     return heaviest * light > LOADED_RATIO;
 }
 
-static bool system_bears_forces(const gw_world *w, int system)
+static bool system_takes_loads(const gw_world *w, int system)
 {
     for (int i = system >= 0 ? w->contacts_of.first[system] : -1; i >= 0;
          i = w->contacts_of.next[i])
@@ -73,7 +73,7 @@ bool gw_island_make_rigid(gw_world *w)
             /* what a light body presses on in turn carries the same */
             bool heavy = !c->weighed && is_pressed_by_heavy(w, c);
             c->weighed = true;
-            if (heavy || system_bears_forces(w, c->system_a) || system_bears_forces(w, c->system_b))
+            if (heavy || system_takes_loads(w, c->system_a) || system_takes_loads(w, c->system_b))
                 make_loaded(c);
         }
         any = any || (c->continuous && c->loaded);

@@ -106,8 +106,8 @@ double gw_guided_energy_scale(const gw_step_energies *e, const gw_step *step)
 
 /* True where the centre of mass moved farther than its energy and the load allow: stages beyond a
  * fold give arbitrary results. */
-static bool is_thrown(const gw_guided *body, const gw_chart *chart, const double *z,
-                      const gw_forces *forces, double dt)
+static bool moved_beyond_energy(const gw_guided *body, const gw_chart *chart, const double *z,
+                                const gw_forces *forces, double dt)
 {
     static const double still[6] = {0};
     double jacobian[6][6], bias[6], mass = body->def.mass.mass;
@@ -137,7 +137,8 @@ bool gw_guided_meets_fold(const gw_guided *body, const gw_chart *chart, const do
         at[k] = chart->parameter[k] + z[chart->set->rotation.dof + k];
     gw_nurbs_evaluate(l->nurbs, at, 2, NULL, &there);
     double ended = gw_nurbs_fold_margin(l->nurbs, at, &there, l->a);
-    return (ended < GW_FOLD_MARGIN && ended < began) || is_thrown(body, chart, z, forces, dt);
+    return (ended < GW_FOLD_MARGIN && ended < began) ||
+           moved_beyond_energy(body, chart, z, forces, dt);
 }
 
 double gw_guided_stop_at_fold(gw_guided *body, const gw_pose *from, double dt, gw_step *step)

@@ -264,8 +264,8 @@ static bool follows_direction(const gw_submanifold *set, bool *bends)
 }
 
 /* Q v: the projection of the twist onto those at `there` that the rows of both poses allow. */
-static gw_twist twist_unopposed(const gw_guided *body, const gw_pose *here, const gw_pose *there,
-                                const gw_twist *v)
+static gw_twist project_onto_both_rows(const gw_guided *body, const gw_pose *here,
+                                       const gw_pose *there, const gw_twist *v)
 {
     double l[6][6], a[2 * GW_MAX_ROWS][6], rhs[2 * GW_MAX_ROWS], y[6];
     double x[6] = {v->v.x, v->v.y, v->v.z, v->w.x, v->w.y, v->w.z};
@@ -316,7 +316,7 @@ static double turn_at_kink(const gw_guided *body, const gw_pose *start, const gw
     if (!(fabs(due - now) > BALANCE * fmax(due, now)))
         return 0;
     double margin;
-    gw_twist kept = twist_unopposed(body, start, next, free);
+    gw_twist kept = project_onto_both_rows(body, start, next, free);
     kept = project_twist(body, next, &kept, &margin);
     gw_twist turned = {gw_sub(twist->v, kept.v), gw_sub(twist->w, kept.w)};
     double of_kept = kinetic_at(body, next, &kept), of_turned = kinetic_at(body, next, &turned);
@@ -433,9 +433,9 @@ static void stop_outward(const gw_guided *body, const gw_pose *pose, edge *edges
 
 /* The energy that stops remove counts as dissipated: by the energy balance or, if not all work is
  * known (contacts, moving base), by the kinetic energy that the impulses remove. */
-static void pay_stops(const gw_guided *body, const gw_forces *forces, const gw_pose *start,
-                      const gw_pose *next, const gw_twist *free, const gw_twist *twist,
-                      gw_step *step)
+static void count_energy_of_stops(const gw_guided *body, const gw_forces *forces,
+                                  const gw_pose *start, const gw_pose *next, const gw_twist *free,
+                                  const gw_twist *twist, gw_step *step)
 {
     double due = all_work_is_known(body, forces) ? due_energy(body, start, next, step)
                                                  : kinetic_at(body, next, free);
@@ -456,7 +456,7 @@ static void stop_at_edges(gw_guided *body, const gw_forces *forces, const gw_pos
     gw_twist free = project_twist(body, next, twist, &margin);
     *twist = free;
     stop_outward(body, next, edges, count, twist);
-    pay_stops(body, forces, start, next, &free, twist, step);
+    count_energy_of_stops(body, forces, start, next, &free, twist, step);
 }
 
 #define ON_ROWS 1e-9 /* of the body's length: residual of a pose on the set */
@@ -477,8 +477,8 @@ static bool step_converges(const gw_guided *body, const gw_forces *forces, const
 
 /* Near a fold, and over knots and bends, steps are less accurate: the velocity is scaled to close
  * the energy balance, or the missing energy counts as dissipated. */
-static void pay_near_fold(const gw_guided *body, const gw_pose *start, const gw_pose *next,
-                          gw_twist *twist, gw_step *step)
+static void close_energy_balance_near_fold(const gw_guided *body, const gw_pose *start,
+                                           const gw_pose *next, gw_twist *twist, gw_step *step)
 {
     gw_step_energies e = gw_guided_energies(body, start, next, twist, step);
     double scale = gw_guided_energy_scale(&e, step);
@@ -526,7 +526,7 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
     if (bends && known)
         turn_at_kink(body, &start, &next, &free, MOST_BEND, &twist, step);
     if ((offset || follows) && known)
-        pay_near_fold(body, &start, &next, &twist, step);
+        close_energy_balance_near_fold(body, &start, &next, &twist, step);
     if (smooth)
         stop_at_edges(body, forces, &start, &next, &twist, step);
     else if (!body->base.moves)

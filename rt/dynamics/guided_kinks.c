@@ -245,7 +245,7 @@ double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, cons
 }
 
 /* The coordinate that is at a kink, or -1. */
-static int crease_under(const gw_chart *chart)
+static int kink_held_at(const gw_chart *chart)
 {
     const gw_submanifold *set = chart->set;
     for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
@@ -271,7 +271,7 @@ static bool stay_on_crease(gw_guided *body, gw_step *step)
     gw_rigid_body r = gw_rigid_body_at(&body->def, &pose);
     gw_chart chart;
     gw_chart_at(&body->def.set, &pose, &chart);
-    int k = crease_under(&chart);
+    int k = kink_held_at(&chart);
     if (k >= 0) {
         gw_chart_velocity(&chart, &before, z_dot);
         mass_matrix(body, &chart, still, m);

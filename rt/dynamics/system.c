@@ -170,8 +170,8 @@ static bool positional_of(gw_system *s, int body, const gw_pose *body_from_held,
     return true;
 }
 
-static void work_out_jacobian(gw_system *s, int body, const gw_pose *body_from_held,
-                              gw_system_jacobian *out)
+static void compute_jacobian(gw_system *s, int body, const gw_pose *body_from_held,
+                             gw_system_jacobian *out)
 {
     const gw_system_body *held = &s->bodies[body];
     double(*columns)[6] = out->columns;
@@ -201,7 +201,7 @@ static void jacobian_of(gw_system *s, int slot, int body, const gw_pose *body_fr
     gw_system_jacobian *x = &s->jacobian[slot];
     if (x->stamp != s->stamp || x->body != body ||
         memcmp(&x->body_from_held, body_from_held, sizeof *body_from_held) != 0)
-        work_out_jacobian(s, body, body_from_held, x);
+        compute_jacobian(s, body, body_from_held, x);
     memcpy(columns, x->columns, (size_t)s->dof * sizeof *columns);
     memcpy(drift, x->drift, sizeof x->drift);
 }

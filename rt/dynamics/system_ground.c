@@ -56,7 +56,7 @@ static void put_ground(gw_moving_ground *g, double t)
     gw_spatial_set(g->body.coasting, m.acceleration.v, m.acceleration.w);
 }
 
-static bool is_home(const gw_pose *x)
+static bool is_undisplaced(const gw_pose *x)
 {
     return gw_norm2(x->p) == 0 && fabs(x->q.w) == 1;
 }
@@ -79,7 +79,7 @@ void gw_grounds_update(gw_system *s)
         bool in_space = g->in_space;
         put_ground(g, 0);
         g->in_space = g->state.moves;
-        g->displaced = g->state.moves || !is_home(&g->body.pose);
+        g->displaced = g->state.moves || !is_undisplaced(&g->body.pose);
         s->moving = s->moving || g->state.moves;
         changed =
             changed || in_space != g->in_space || (!in_space && !same_pose(&was, &g->body.pose));

@@ -242,7 +242,7 @@ static void choose_part(gw_system *s, int index)
     apply(s, index);
 }
 
-static bool is_out(const gw_kinked_closure *k, const gw_kink_state *x, int d, double at)
+static bool is_past_part(const gw_kinked_closure *k, const gw_kink_state *x, int d, double at)
 {
     double near = AT_KINK * (k->view.direction[d].high - k->view.direction[d].low);
     return at > x->part[d][1] + near || at < x->part[d][0] - near;
@@ -256,8 +256,8 @@ void gw_kinks_begin_step(gw_system *s)
         const gw_kink_state *x = &s->kink_states[i];
         bool known = x->known && !k->given_up;
         for (int d = 0; d < k->view.dimension; d++)
-            known =
-                known && (d == x->held || x->pinned || !is_out(k, x, d, row_of(s, k)->start[d]));
+            known = known &&
+                    (d == x->held || x->pinned || !is_past_part(k, x, d, row_of(s, k)->start[d]));
         k->crossings = 0, k->crossed = -INFINITY, k->given_up = false;
         if (known)
             continue;
@@ -376,7 +376,7 @@ static bool find_left(const gw_system *s, gw_kink_search *x)
         const gw_kink_state *state = &s->kink_states[i];
         for (int d = 0; d < k->view.dimension && !k->given_up && !state->pinned; d++) {
             double at = row_of(s, k)->start[d];
-            if (d == state->held || !is_out(k, state, d, at))
+            if (d == state->held || !is_past_part(k, state, d, at))
                 continue;
             bool up = at > state->part[d][1];
             double bound = state->part[d][up], way = at - k->home[d];

@@ -19,7 +19,7 @@
 
 /* ---- states --------------------------------------------------------------------------------- */
 
-static void keep_home(gw_system *s)
+static void save_state(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
@@ -307,14 +307,14 @@ static double passing_fraction(double a, double u_a, double b, double u_b, doubl
 }
 
 /* True if the step is stiff by the mobilities of the present configuration. */
-static bool turns_stiff(gw_system *s, double dt)
+static bool is_step_stiff_here(gw_system *s, double dt)
 {
     gw_system_update_mobilities(s);
     return gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT);
 }
 
 /* True if the shortest explicit substeps are stable in a step that is stiff for longer ones. */
-static bool bears_explicit_steps(gw_system *s, double dt)
+static bool is_stable_explicitly(gw_system *s, double dt)
 {
     return !gw_system_is_stiff(s, dt / WHOLE, UNSTIFF_LIMIT);
 }
@@ -473,7 +473,7 @@ static bool is_converging(gw_system *s, substep *b, double out)
 }
 
 /* True if the level is above those with which a step may begin. */
-static bool is_fine(const gw_system_integrator *at, bool stiff)
+static bool is_above_start_level(const gw_system_integrator *at, bool stiff)
 {
     return stiff ? at->implicit_level > GW_MAX_IMPLICIT_LEVEL : at->level > MAX_LEVEL;
 }
@@ -509,7 +509,7 @@ static bool refine_substep(gw_system *s, substep *b, double kink, double out)
     if (!b->stiff && at->level == 0)
         at->patience = PATIENCE;
     if (b->stiff ? at->implicit_level >= GW_MAX_IMPLICIT_LEVEL : at->level >= MAX_LEVEL) {
-        b->stuck += is_fine(at, b->stiff) && out > 0.5 * b->out;
+        b->stuck += is_above_start_level(at, b->stiff) && out > 0.5 * b->out;
         b->out = out;
         if (b->stuck == STUCK || b->tries >= FINEST_TRIES ||
             !(out > WORTH * fmin(s->kinetic, b->kinetic)))
@@ -636,7 +636,8 @@ static bool runs_away(const gw_system *s, double h)
 }
 
 /* True if the energy error of a substep at the finest level is many times the energy involved. */
-static bool is_unpayable(const gw_system *s, const substep *b, const gw_system_work *own)
+static bool is_energy_error_too_large(const gw_system *s, const substep *b,
+                                      const gw_system_work *own)
 {
     double there = b->kinetic + fabs(b->potential) + fabs(own->hand + own->contact + own->motors);
     double out = energy_imbalance(s, b, own); /* not finite: the step fails */
@@ -648,7 +649,7 @@ static bool is_unpayable(const gw_system *s, const substep *b, const gw_system_w
 #define PAID_TO   1e-7 /* of the present kinetic energy: larger sums wait for more motion */
 #define FADING    1e-4 /* decay of the largest kinetic energy per substep */
 
-static void pay_back(gw_system *s, double out)
+static void remove_energy_error(gw_system *s, double out)
 {
     double *owed = &s->integrator.owed, *most = &s->integrator.most;
     *owed += out;
@@ -691,13 +692,13 @@ static void begin_substep(gw_system *s, const gw_forces *forces, double dt, subs
                        : width_of(s);
     gw_kinks_begin_substep(s, forces, dt * b->begin / WHOLE);
     b->wide = fmin(fmin(b->wide, fmin(b->cut, b->kink.met)), WHOLE - b->begin);
-    b->tries += is_fine(at, b->stiff);
+    b->tries += is_above_start_level(at, b->stiff);
     b->kinetic = s->kinetic, b->potential = s->potential;
-    keep_home(s);
+    save_state(s);
 }
 
 /* Returns to the substep's begin. */
-static void go_home(gw_system *s, const substep *b, double dt)
+static void restore_substep_start(gw_system *s, const substep *b, double dt)
 {
     return_to(s, s->home, dt * b->begin / WHOLE);
     s->kinetic = b->kinetic, s->potential = b->potential;
@@ -717,14 +718,14 @@ static repetition repeat_substep(gw_system *s, substep *b, double dt, const gw_s
                   (b->stiff || (b->cut == WHOLE && at->unstiff <= 0 && !s->is_free));
     if (!refined && !doubts)
         return TAKEN;
-    go_home(s, b, dt);
+    restore_substep_start(s, b, dt);
     if (b->over.state == TO_BE_PLACED)
         place_crossing(s, b, dt * b->begin / WHOLE, dt);
-    if (doubts && !b->stiff && turns_stiff(s, dt))
+    if (doubts && !b->stiff && is_step_stiff_here(s, dt))
         return REPEATED_STIFF;
     *doubted = *doubted || !refined;
     if (b->stiff && !s->lock && at->implicit_level > HIGH_ORDER_LEVEL &&
-        (at->unstiff == 0 || doubts) && bears_explicit_steps(s, dt)) {
+        (at->unstiff == 0 || doubts) && is_stable_explicitly(s, dt)) {
         b->stiff = false;
         at->implicit_level = HIGH_ORDER_LEVEL - 1, at->level = MAX_LEVEL;
         at->unstiff = at->unstiff == 0 ? PATIENCE : at->unstiff;
@@ -738,7 +739,7 @@ static bool cut_at_rest(gw_system *s, substep *b, double dt)
     double rest = b->cut == WHOLE ? gw_system_first_rest(s) : 2;
     if (!(fmin(rest, 1 - rest) * b->wide > LEAST_CUT))
         return false;
-    go_home(s, b, dt);
+    restore_substep_start(s, b, dt);
     b->cut = rest * b->wide;
     return true;
 }
@@ -746,7 +747,7 @@ static bool cut_at_rest(gw_system *s, substep *b, double dt)
 /* Crosses the kink at the substep's end (or begin). */
 static void cross_kink(gw_system *s, substep *b, double t, double dt, gw_system_work *own)
 {
-    pay_back(s, gw_kinks_cross(s, &b->kink, t, dt, own));
+    remove_energy_error(s, gw_kinks_cross(s, &b->kink, t, dt, own));
     b->kink = (gw_kink_search){.met = INFINITY};
 }
 
@@ -756,7 +757,7 @@ static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum
     gw_system_work own = {0};
     if (!gw_kinks_detect(s, b->wide, dt, &b->kink))
         return false;
-    go_home(s, b, dt);
+    restore_substep_start(s, b, dt);
     if (gw_kinks_locate(s, dt, &b->kink))
         cross_kink(s, b, dt * b->begin / WHOLE, dt, &own);
     gw_system_add_work(sum, 1, &own);
@@ -775,12 +776,13 @@ static void take_substep(gw_system *s, const gw_forces *forces, double dt, const
     double most = (s->margin > GW_SINGULAR_ROW ? COAST_BALANCE : KINK_BALANCE) * b->kinetic;
     if (coarse && !(closed && fabs(energy_imbalance(s, b, own)) <= most))
         pass_singular_posture(s, forces, t, h, b, own);
-    else if (last == TOO_COARSE && (is_unpayable(s, b, own) || (b->stiff && runs_away(s, h))))
+    else if (last == TOO_COARSE &&
+             (is_energy_error_too_large(s, b, own) || (b->stiff && runs_away(s, h))))
         stop_there(s, b, t, own);
     else if (b->stiff || last == TOO_COARSE)
         close_energy_balance(s, b->stiff, b->kinetic, b->potential, own);
     else
-        pay_back(s, energy_imbalance(s, b, own));
+        remove_energy_error(s, energy_imbalance(s, b, own));
 }
 
 /* Starts at the level at which the last step ended; repeats substeps whose energy balance fails. */
@@ -848,7 +850,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     gw_system_meet_limits(s, dt);
     bool stiff = s->lock ||
                  (!s->local && gw_system_is_stiff(s, dt / GW_EXPLICIT_SUBSTEPS, GW_EXPLICIT_LIMIT));
-    if (stiff && !s->lock && s->integrator.unstiff > 0 && bears_explicit_steps(s, dt)) {
+    if (stiff && !s->lock && s->integrator.unstiff > 0 && is_stable_explicitly(s, dt)) {
         s->integrator.unstiff--;
         stiff = false;
     } else {

@@ -211,7 +211,7 @@ static bool is_due(const gw_detection *d, const gw_detection_answer *answer)
     return answer->awaited && d->now >= answer->due;
 }
 
-static bool has_come(const gw_detection *d, const gw_detection_answer *answer)
+static bool is_ready(const gw_detection *d, const gw_detection_answer *answer)
 {
     return atomic_load_explicit(&answer->number, memory_order_acquire) >= d->number;
 }
@@ -219,7 +219,7 @@ static bool has_come(const gw_detection *d, const gw_detection_answer *answer)
 /* True if a result is taken over in this tick; *overdue: it is due, but missing. */
 static bool take_answer(const gw_detection *d, gw_detection_answer *answer, bool *overdue)
 {
-    bool due = is_due(d, answer), takes = due && has_come(d, answer);
+    bool due = is_due(d, answer), takes = due && is_ready(d, answer);
     *overdue = *overdue || (due && !takes);
     answer->awaited = answer->awaited && !takes;
     return takes;
@@ -233,8 +233,8 @@ static void await_answer(const gw_detection *d, gw_detection_answer *answer, uin
 
 bool gw_detection_ready(const gw_detection *d)
 {
-    return (!is_due(d, &d->candidates) || has_come(d, &d->candidates)) &&
-           (!is_due(d, &d->models) || has_come(d, &d->models));
+    return (!is_due(d, &d->candidates) || is_ready(d, &d->candidates)) &&
+           (!is_due(d, &d->models) || is_ready(d, &d->models));
 }
 
 gw_detection_turn gw_detection_begin_tick(gw_detection *d)

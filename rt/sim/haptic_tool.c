@@ -138,7 +138,7 @@ static double total_energy(const gw_haptic_tool *tool)
 
 /* Energy lost (J) counts as dissipated, energy gained under edits: it can only come from moving
  * geometry. */
-static void book_loss(gw_haptic_tool *tool, double lost)
+static void count_energy_loss(gw_haptic_tool *tool, double lost)
 {
     tool->dissipated += fmax(lost, 0);
     tool->edits += fmax(-lost, 0);
@@ -147,11 +147,11 @@ static void book_loss(gw_haptic_tool *tool, double lost)
 void gw_haptic_tool_stop(gw_haptic_tool *tool)
 {
     if (tool->shared) {
-        book_loss(tool, slow_down(tool, 0));
+        count_energy_loss(tool, slow_down(tool, 0));
     } else {
         double before = total_energy(tool);
         gw_guided_stop(&tool->body);
-        book_loss(tool, before - total_energy(tool));
+        count_energy_loss(tool, before - total_energy(tool));
     }
     tool->transition.pace = 0;
     gw_haptic_tool_update_pose(tool);
@@ -471,7 +471,7 @@ static double work_along(const gw_wrench *w, const gw_twist *displacement)
  * work of inertia shaping, counts under motors. Without a desired mass there is no rest: the
  * damper's part then follows from the energy balance.
  */
-static void book_desired(gw_haptic_tool *tool, const gw_step *step, double dt)
+static void count_desired_energy(gw_haptic_tool *tool, const gw_step *step, double dt)
 {
     const gw_desired_impedance *d = &tool->desired;
     gw_pose held;
@@ -517,7 +517,7 @@ static void limit_speed(gw_haptic_tool *tool)
                          speed_factor(gw_norm(twist.w), tool->spin, limits->spin));
     if (factor >= 1)
         return;
-    book_loss(tool, slow_down(tool, factor));
+    count_energy_loss(tool, slow_down(tool, factor));
     tool->limited = true;
 }
 
@@ -588,7 +588,7 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
     tool->dissipated += step->dissipated;
     if (!step->finite && isfinite(tool->kinetic_before))
         tool->dissipated += tool->kinetic_before;
-    book_desired(tool, step, tick->dt);
+    count_desired_energy(tool, step, tick->dt);
     limit_speed(tool);
     if (tool->transition.active)
         tool->arrived = gw_transition_advance(&tool->transition, tick->dt, transition_pace(tool));
@@ -601,7 +601,7 @@ void gw_haptic_tool_undo_step(gw_haptic_tool *tool, double dt)
         return;
     double before = total_energy(tool);
     gw_guided_revert_step(&tool->body, &tool->start, dt);
-    book_loss(tool, before - total_energy(tool));
+    count_energy_loss(tool, before - total_energy(tool));
 }
 
 bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, double dt)

@@ -279,7 +279,7 @@ static void claim_processor(gw_loop *loop)
 }
 
 /* Touches the stack's pages before the first deadline. */
-static void touch_stack(void)
+static void prefault_stack(void)
 {
     volatile unsigned char page[STACK_TOUCHED];
     for (size_t i = 0; i < sizeof page; i += PAGE_BYTES)
@@ -381,7 +381,7 @@ static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
 static void *loop_thread(void *arg)
 {
     gw_loop *loop = arg;
-    touch_stack();
+    prefault_stack();
     const int64_t period = 1000000000 / loop->rate;
     claim_processor(loop);
     claim_priority(loop);
@@ -443,7 +443,7 @@ static double share_of_command(int64_t still_ns, int64_t period_ns)
 }
 
 /* Checks the loop's heartbeat once; returns the time until the next check (ns). */
-static int64_t watch_heartbeat(gw_loop *loop)
+static int64_t check_heartbeat(gw_loop *loop)
 {
     int64_t period = 1000000000 / loop->rate;
     bool watched = false;
@@ -467,14 +467,14 @@ static int64_t watch_heartbeat(gw_loop *loop)
 
 /* The watchdog's thread, one priority above the loop, so that a loop that occupies its processor
  * does not block it. */
-static void *watch_heart(void *arg)
+static void *watchdog_thread(void *arg)
 {
     gw_loop *loop = arg;
     struct sched_param p = {.sched_priority = loop->priority + 1};
     if (!loop->best_effort)
         (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire))
-        sleep_until(now_ns() + watch_heartbeat(loop));
+        sleep_until(now_ns() + check_heartbeat(loop));
     return NULL;
 }
 
@@ -621,7 +621,7 @@ static void lock_memory(gw_loop *loop)
 
 static bool start_threads(gw_loop *loop)
 {
-    void *(*const runs[])(void *) = {detection_thread, watch_heart, loop_thread};
+    void *(*const runs[])(void *) = {detection_thread, watchdog_thread, loop_thread};
     pthread_t *const threads[] = {&loop->world, &loop->watchdog, &loop->thread};
     pthread_attr_t attr;
     int started = 0;

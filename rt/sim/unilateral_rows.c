@@ -433,8 +433,8 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
 
 /* For sides and caps of cylinders: a place below their middle, which may appear over a rim from one
  * step to the next. */
-static void find_under(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, const gw_pose *a,
-                       const gw_pose *b, double *gap)
+static void find_contact_below(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
+                               const gw_pose *a, const gw_pose *b, double *gap)
 {
     gw_scene_unilateral_row *row = unplaced_row(u, first);
     gw_contact_place place;
@@ -509,7 +509,7 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
         merge_coinciding_rows(u, first);
         find_lowest(u, first, &a, &b, gap);
         first->until_search -= dt;
-        find_under(u, first, &a, &b, gap);
+        find_contact_below(u, first, &a, &b, gap);
         first->past = first->past && !any;
         if (first->until_search <= 0)
             search_places(u, first, any, &a, &b);
