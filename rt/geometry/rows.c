@@ -20,6 +20,7 @@
 
 #include "rt/base/small.h"
 #include "rt/base/spatial.h"
+#include "rt/geometry/along_normal.h"
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/element.h"
@@ -413,11 +414,33 @@ bool gw_row_past_edge(const gw_row *rows, int i, const gw_pose *x, int k, double
     return true;
 }
 
+/* True where the closest point of a direction along a normal is at an edge that is one point and
+ * not a pole, the apex of a cone, where there is no normal: nearer to it than charts go. */
+static bool is_at_apex(const gw_row *row, const gw_pose *x)
+{
+    const gw_nurbs *s = row->nurbs;
+    for (int k = 0; k < 2; k++) {
+        double low, high, start[2] = {row->start[0], row->start[1]};
+        gw_nurbs_point at;
+        gw_chart_bounds(s, k, &low, &high);
+        if (s->direction[k].closed || (low == s->direction[k].low && high == s->direction[k].high))
+            continue;
+        gw_vec3 to = point_of(row, x);
+        count_work(row, false, gw_nurbs_closest(s, to, row->value, start, &at));
+        if (start[k] < low || start[k] > high)
+            return true;
+    }
+    return false;
+}
+
 bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *x)
 {
     assert(count >= 0 && (count == 0 || rows) && x);
     for (int i = 0; i < count; i++) {
         const gw_row *row = &rows[i];
+        bool normal = row->kind == GW_ROW_NORMAL || row->kind == GW_ROW_NORMAL_BODY;
+        if (normal && !row->past_edges && is_at_apex(row, x))
+            return false;
         bool surface = row->kind == GW_ROW_SURFACE || row->kind == GW_ROW_SURFACE_BODY;
         double gradient[6];
         if (!surface || row->value == 0 || row->past_edges)

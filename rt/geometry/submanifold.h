@@ -200,8 +200,9 @@ void gw_rows_value(const gw_row *rows, int count, const gw_pose *world_from_body
  * the surface, for all other rows, and for rows that are followed past edges. */
 double gw_row_overhang(const gw_row *row, const gw_pose *world_from_body, double gradient[6]);
 
-/* True if the points of all offset rows are over their surfaces, not beyond an edge, and no other
- * part of the surface is nearer. Rows that are followed past edges are not tested. */
+/* True if the points of all offset rows are over their surfaces, not beyond an edge, no other part
+ * of the surface is nearer, and no direction is along a normal at an apex, where there is none.
+ * Rows that are followed past edges are not tested. */
 bool gw_rows_over_surfaces(const gw_row *rows, int count, const gw_pose *world_from_body);
 
 /* Follows the closest points of free-form rows from `start`, past edges, while bodies move; the

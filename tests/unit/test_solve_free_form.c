@@ -90,6 +90,50 @@ static void curves_of_an_axis_inside_a_cone_are_all_found(void **unused)
     gw_nurbs_put(s);
 }
 
+/* A line along the normal of a cone, a plane and an angle: two curves, which end at the apex. There
+ * is no normal, and the poses nearest to the problem's are those ends. */
+static void curves_that_end_at_an_apex_are_kept(void **unused)
+{
+    (void)unused;
+    gw_error error;
+    gw_nurbs *s = gw_nurbs_cone(0.863502046621766, 1.0271467107628443, &error);
+    assert_non_null(s);
+    gw_constraint c[] = {
+        {.kind = GW_NORMAL,
+         .value = 0.2609476446351951,
+         .mobile = {.kind = GW_LINE,
+                    .p = {-1.566485942532214, -0.56960895186666116, 0.40675101671312897},
+                    .d = {-0.42729249653391205, -0.68757649038862867, 0.58707724557393159}},
+         .fixed = {.kind = GW_SURFACE,
+                   .p = {-0.18305358916000269, -0.90944961219510967, -0.90248457854566388},
+                   .q = {-0.20006439005955498, 0.33868405028681842, 0.91512712263832874,
+                         0.088372525838674776},
+                   .nurbs = s}},
+        {.kind = GW_COINCIDENT,
+         .mobile = {.kind = GW_PLANE,
+                    .p = {0.35836306604272994, 0.74017700465500669, -0.54536294967818377},
+                    .d = {0.68238459141100138, -0.077792862357874068, -0.72684216991793305}},
+         .fixed = {.kind = GW_POINT,
+                   .p = {-0.1664213947445059, -1.0722950654018226, 0.49712831745286279}}},
+        {.kind = GW_ANGLE,
+         .value = 1.1587835979177594,
+         .mobile = {.kind = GW_LINE,
+                    .p = {0, 0, 0},
+                    .d = {-0.99944007696442227, 0.016037310657545309, -0.029365578901549665}},
+         .fixed = {.kind = GW_LINE,
+                   .p = {0, 0, 0},
+                   .d = {-0.26215192859116609, -0.90266801760174575, -0.3412723492093469}}},
+    };
+    gw_pose pose = {
+        {0.61243066205408714, -0.36709582519101969, -0.70192283293288837},
+        {-0.41618451904108095, 0.4390491254097279, 0.26883553937678478, -0.74950234446297126}};
+    gw_problem p = {pose, 1, 3, c};
+    gw_solve(&p, &solution);
+    assert_int_equal(solution.status, GW_SOLVED);
+    assert_int_equal(solution.branch_count, 2);
+    gw_nurbs_put(s);
+}
+
 /* Both senses of an axis along an ellipsoid's normal, and a point on an ellipsoid of the body: the
  * search for the first leaves its share of the work to the second, which the pose is on. */
 static void either_sense_has_its_share_of_the_work(void **unused)
@@ -291,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curves_of_an_axis_inside_a_cone_are_all_found),
+        cmocka_unit_test(curves_that_end_at_an_apex_are_kept),
         cmocka_unit_test(either_sense_has_its_share_of_the_work),
         cmocka_unit_test(a_nearest_pose_takes_no_more_work_than_is_left),
         cmocka_unit_test(curves_of_a_branch_share_the_work),
