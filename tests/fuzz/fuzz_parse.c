@@ -14,6 +14,7 @@
 #include "server/net/guard.h"
 #include "server/net/request_head.h"
 #include "server/net/ws_frame.h"
+#include "server/schema/field.h"
 #include "server/schema/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -119,6 +120,23 @@ static void read_body(const char *text, size_t size)
     judge_refusal(wire_get_material(value, "", &material, &error), &error);
     error = (gw_error){0};
     judge_refusal(wire_get_motor(value, "", &motor, &error), &error);
+    json_decref(value);
+}
+
+/* A surface that is made is a geometry that reads back. */
+static void read_surface(const char *text, size_t size)
+{
+    gw_error error = {0};
+    json_t *value = wire_parse(text, size, &error);
+    json_t *made = value ? wire_make_surface(value, &error) : NULL;
+    gw_shape shape;
+    judge_refusal(made != NULL, &error);
+    if (made) {
+        if (!wire_decode(&wire_table_shape, json_object_get(made, "geometry"), "", &shape, &error))
+            fail("a surface that is made is refused as a geometry");
+        gw_shape_finish(&shape);
+        judge_text(made);
+    }
     json_decref(value);
 }
 
@@ -271,6 +289,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'b':
         read_body(text, rest);
+        break;
+    case 'f':
+        read_surface(text, rest);
         break;
     case 'u':
         read_urdf(text, rest);
