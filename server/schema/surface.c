@@ -17,12 +17,18 @@ typedef struct made_shape {
     gw_primitive primitive; /* that is converted */
 } made_shape;
 
-/* Takes the shape over, or refuses with the construction's error and the member that it names. */
-static bool take_shape(made_shape *made, gw_nurbs *shape, const wire_path *at,
+/* Takes the shape over, or refuses with the construction's error and the member that it names; one
+ * that `value` (NULL: no members) does not state, as the points of a result, is not named. */
+static bool take_shape(made_shape *made, gw_nurbs *shape, const json_t *value, const wire_path *at,
                        const gw_error *inner, gw_error *error)
 {
-    if (!shape)
-        return wire_refuse_within(at, inner, error);
+    if (!shape) {
+        gw_error found = *inner;
+        const char *member = found.where + (found.where[0] == '/');
+        if (!json_object_getn(value, member, strcspn(member, "/")))
+            found.where[0] = 0;
+        return wire_refuse_within(at, &found, error);
+    }
     made->shape.kind = shape->dimension == 2 ? GW_SHAPE_NURBS_SURFACE : GW_SHAPE_NURBS_CURVE;
     made->shape.nurbs = shape;
     return true;
@@ -93,10 +99,7 @@ static bool fit_points(const json_t *rows, const wire_path *here, const json_t *
     bool good = read_counts(value, at, "degree", fit.dimension, fit.degree, error) &&
                 read_counts(value, at, "count", fit.dimension, fit.count, error);
     if (good) {
-        gw_nurbs *shape = gw_nurbs_fit_points(&fit, &inner);
-        if (!value) /* the error is about the points themselves */
-            inner.where[0] = 0;
-        good = take_shape(made, shape, at, &inner, error);
+        good = take_shape(made, gw_nurbs_fit_points(&fit, &inner), value, at, &inner, error);
         if (good)
             made->deviation =
                 gw_nurbs_deviation(made->shape.nurbs, fit.sampled[0] * fit.sampled[1], points);
@@ -161,8 +164,8 @@ HOOK(make_loft)
         sections[read] = read_curve(json_array_get(list, read), &entry_at, error);
         good = sections[read] != NULL;
     }
-    good = good && take_shape(owner, gw_nurbs_loft((int)count, sections, degree[0], &inner), at,
-                              &inner, error);
+    good = good && take_shape(owner, gw_nurbs_loft((int)count, sections, degree[0], &inner), value,
+                              at, &inner, error);
     for (size_t i = 0; i < count; i++)
         gw_nurbs_put((gw_nurbs *)sections[i]);
     free(sections);
@@ -193,7 +196,7 @@ HOOK(make_revolve)
                 take_shape(owner,
                            gw_nurbs_revolve(profile, point, axis,
                                             angle ? json_number_value(angle) : 2 * GW_PI, &inner),
-                           at, &inner, error);
+                           value, at, &inner, error);
     gw_nurbs_put(profile);
     return good;
 }
@@ -203,7 +206,8 @@ HOOK(make_sweep)
     gw_error inner = {0};
     gw_nurbs *profile = curve_of(value, at, "profile", error);
     gw_nurbs *path = profile ? curve_of(value, at, "path", error) : NULL;
-    bool good = path && take_shape(owner, gw_nurbs_sweep(profile, path, &inner), at, &inner, error);
+    bool good =
+        path && take_shape(owner, gw_nurbs_sweep(profile, path, &inner), value, at, &inner, error);
     gw_nurbs_put(profile);
     gw_nurbs_put(path);
     return good;
@@ -215,7 +219,7 @@ HOOK(make_converted)
 {
     gw_error inner = {0};
     made_shape *made = owner;
-    return take_shape(made, gw_nurbs_convert(&made->primitive, &inner), at, &inner, error);
+    return take_shape(made, gw_nurbs_convert(&made->primitive, &inner), value, at, &inner, error);
 }
 
 static const char *primitive_name(int kind)

@@ -1726,6 +1726,8 @@ test('surfaces are fitted to points, lofted, revolved, swept and converted', asy
     assert.equal(await wrong({ profile: [...profile, profile[2]] }), '/revolve/profile');
     assert.equal(await wrong({ profile: points }), '/revolve/profile');
     assert.equal(await wrong({ profile, angle: 1e-300 }), '/revolve/angle');
+    const line = [0, 1].map((z) => [0, 0, z]); // on the axis: a surface without area
+    assert.equal(await wrong({ profile: line }), '/revolve');
   } finally {
     await server.stop();
   }
