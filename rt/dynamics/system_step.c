@@ -226,15 +226,21 @@ static accuracy judge_energy(const gw_system *s, double kinetic, double potentia
     return out <= scale ? GOOD : TOO_COARSE;
 }
 
+/* Rounding of the energy of a substep that began with `potential` (J). */
+static double rounding_of(const gw_system *s, double potential)
+{
+    return ROUNDING * (fabs(s->potential) + fabs(potential)) + gw_system_energy_rounding(s);
+}
+
 /* Closes the energy balance of a substep that cannot be refined further: missing energy counts as
- * dissipated, surplus energy is removed from the motion. Both are reported in energy_error, as is
- * the surplus that could not be removed. */
+ * dissipated, surplus is removed from the motion. energy_error: both beyond rounding. */
 static void close_energy_balance(gw_system *s, bool stiff, double kinetic, double potential,
                                  gw_system_work *sum)
 {
     double come = sum->hand + sum->contact + sum->motors + sum->base;
     double lost = come - (s->kinetic - kinetic) - (s->potential - potential);
-    sum->energy_error = fabs(lost - sum->dissipated);
+    double error = fabs(lost - sum->dissipated);
+    sum->energy_error = error > rounding_of(s, potential) ? error : 0;
     sum->dissipated = fmax(0, lost);
     if (lost < 0 && s->moving && stiff) /* the grounds take up the surplus */
         sum->base -= lost;
@@ -387,13 +393,8 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
     if (!b->stiff)
         return judge_energy(s, b->kinetic, b->potential, own);
     double surplus = credit_motors(s, b->kinetic, b->potential, own);
-    double rounding = 0; /* only at high order, which amplifies it */
-    if (s->integrator.implicit_level >= HIGH_ORDER_LEVEL - 1)
-        rounding =
-            ROUNDING * (fabs(s->potential) + fabs(b->potential)) + gw_system_energy_rounding(s);
-    if (!(surplus <= fmax(NOTHING, fmax(IMPLICIT_BALANCE * (s->kinetic + b->kinetic), rounding))))
-        return TOO_COARSE;
-    return surplus <= NOTHING ? VERY_GOOD : GOOD;
+    double most = fmax(IMPLICIT_BALANCE * (s->kinetic + b->kinetic), rounding_of(s, b->potential));
+    return surplus <= NOTHING ? VERY_GOOD : surplus <= most ? GOOD : TOO_COARSE;
 }
 
 /* Error of a substep's energy balance (J). */
