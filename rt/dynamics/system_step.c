@@ -204,9 +204,8 @@ static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t
 #define ROUNDING     1e-14
 #define NOTHING      1e-290 /* J: below it the motion has decayed to the underflow range */
 
-#define PATIENCE         32    /* steps for which sixth order is kept after fourth has failed */
 #define IMPLICIT_BALANCE 1e-10 /* of the kinetic energy: surplus of an implicit substep */
-
+#define PATIENCE         32    /* steps for which sixth order is kept after fourth has failed */
 typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
 
 /* Compares the change of energy since `kinetic` and `potential` with the work done. An error within

@@ -44,7 +44,8 @@ function motionsOf(type: ConstraintType, touch: Touch): ContactMotion[] {
 
 type Words = Partial<Record<ConstraintType, Partial<Record<number, string>>>>;
 
-// ON stands for the id of the other object. By the number of freedoms: five or three of surfaces, three or fewer of curves.
+// ON stands for the id of the other object. By the number of freedoms: five or three of surfaces,
+// three or fewer of curves.
 const IN_A_POINT: Words = {
   sliding: {
     5: 'slides on the ON (2), turns freely (3)',
