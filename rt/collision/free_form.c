@@ -432,12 +432,6 @@ bool gw_foot_ball(const gw_free_form_query *q, gw_vec3 x, double radius, const g
     return true;
 }
 
-int gw_manifold_by_gap(const void *a, const void *b)
-{
-    const gw_manifold_point *x = a, *y = b;
-    return (x->gap > y->gap) - (x->gap < y->gap);
-}
-
 /* Numbers the feet by the order of their parameters, for the feature ids. */
 static void number_feet(const gw_foot *feet, int count, int number[FEET_MAX])
 {
@@ -484,7 +478,7 @@ int gw_free_form_ball(const gw_free_form_query *q, gw_manifold_point *points, in
         found[i].feature_b = (uint32_t)number[i];
         *gap = fmin(*gap, found[i].gap);
     }
-    qsort(found, (size_t)feet_count, sizeof *found, gw_manifold_by_gap);
+    gw_trimesh_sort(found, feet_count);
     for (int i = 0; i < feet_count && count < capacity; i++)
         points[count++] = found[i];
     return count;

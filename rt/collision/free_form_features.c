@@ -556,7 +556,7 @@ int gw_free_form_refine(const gw_free_form_query *query, const gw_manifold_point
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
             left[i].feature_b += left[k].feature_a == left[i].feature_a;
-    qsort(left, (size_t)n, sizeof *left, gw_manifold_by_gap);
+    gw_trimesh_sort(left, n);
     /* what overlaps so deep that nothing of it is found keeps its points on the triangles */
     if (n == 0)
         while (n < count && n < GW_TRIMESH_POINTS && found[n].gap < 0)
@@ -777,7 +777,7 @@ int gw_free_form_solid(const gw_free_form_query *query, gw_manifold_point *point
     for (int i = 0; i < g.count; i++)
         for (int k = 0; k < i; k++)
             g.points[i].feature_b += g.points[k].feature_a == g.points[i].feature_a;
-    qsort(g.points, (size_t)g.count, sizeof *g.points, gw_manifold_by_gap);
+    gw_trimesh_sort(g.points, g.count);
     *gap = g.count > 0 ? g.points[0].gap : *gap;
     g.count = gw_trimesh_reduce(g.points, g.count, capacity);
     for (int i = 0; i < g.count; i++)

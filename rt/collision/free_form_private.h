@@ -104,7 +104,4 @@ typedef struct gw_edged_form {
 int gw_free_form_edges(const gw_free_form_query *query, const gw_edged_form *edged,
                        gw_manifold_point *points, int capacity);
 
-/* For qsort(). */
-int gw_manifold_by_gap(const void *a, const void *b);
-
 #endif

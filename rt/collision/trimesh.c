@@ -454,10 +454,30 @@ static void collide_trimesh(collector *c)
 
 /* ---- reduction ------------------------------------------------------------------------------- */
 
-static int by_gap(const void *a, const void *b)
+void gw_trimesh_sort(gw_manifold_point *points, int count)
 {
-    const gw_manifold_point *x = a, *y = b;
-    return (x->gap > y->gap) - (x->gap < y->gap);
+    assert(count >= 0 && count <= GW_TRIMESH_FOUND);
+    int order[GW_TRIMESH_FOUND]; /* of numbers, which move faster than points */
+    for (int i = 0; i < count; i++) {
+        int k = i;
+        for (; k > 0 && points[order[k - 1]].gap > points[i].gap; k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    /* along the cycles of the permutation; what is in its place has its own number */
+    for (int i = 0; i < count; i++) {
+        if (order[i] == i)
+            continue;
+        gw_manifold_point first = points[i];
+        int at = i;
+        for (int from = order[at]; from != i; from = order[at]) {
+            points[at] = points[from];
+            order[at] = at;
+            at = from;
+        }
+        points[at] = first;
+        order[at] = at;
+    }
 }
 
 /* The one of a group that is farthest from those taken of it; -1: all are where those are. */
@@ -518,7 +538,7 @@ int gw_trimesh_manifold(const gw_trimesh_query *query, gw_manifold_point *points
         other_solid whole = {query->convex, query->centre, query->half, NULL, NULL};
         all = collide_solid(&c, &whole);
     }
-    qsort(c.found, (size_t)c.count, sizeof *c.found, by_gap);
+    gw_trimesh_sort(c.found, c.count);
     int count = query->unreduced ? c.count : gw_trimesh_reduce(c.found, c.count, capacity);
     for (int i = 0; i < count; i++)
         points[i] = c.found[i];

@@ -45,6 +45,10 @@ typedef struct gw_trimesh_query {
 int gw_trimesh_manifold(const gw_trimesh_query *query, gw_manifold_point *points, int capacity,
                         double *gap);
 
+/* Sorts points, at most GW_TRIMESH_FOUND, by their gaps; those with the same gap keep their order.
+ * RT safe, unlike qsort(), which takes memory. */
+void gw_trimesh_sort(gw_manifold_point *points, int count);
+
 /* Of points, nearest first, with about the same normal the nearest and those farthest from the ones
  * taken: four at most. Returns how many are left, at most `capacity`. RT safe. */
 int gw_trimesh_reduce(gw_manifold_point *points, int count, int capacity);
