@@ -247,6 +247,7 @@ typedef struct two_trees {
     const gw_aabb_tree *a, *b;
     const gw_aabb_near *near;
     gw_mat3 sizes; /* magnitudes of the rotation's entries */
+    double turn_cosine, turn_sine;
 } two_trees;
 
 /* A box of b's frame in that of a. */
@@ -269,9 +270,11 @@ static bool may_face(const two_trees *t, int a, int b)
     if (!t->a->cones || !t->b->cones)
         return true;
     const normal_cone *ca = &t->a->cones[a], *cb = &t->b->cones[b];
-    double most = ca->angle + cb->angle,
+    double most = ca->angle + cb->angle + t->near->turn,
            along = gw_dot(ca->axis, gw_mat3_mul(&t->near->rotation, cb->axis));
-    double cosine = ca->cosine * cb->cosine - ca->sine * cb->sine; /* of `most` */
+    double cosine = ca->cosine * cb->cosine - ca->sine * cb->sine,
+           sine = ca->sine * cb->cosine + ca->cosine * cb->sine;
+    cosine = cosine * t->turn_cosine - sine * t->turn_sine; /* of `most` */
     if (t->near->opposite)
         return most >= GW_PI || -along >= cosine;
     return most >= 0.5 * GW_PI || fabs(along) >= cosine;
@@ -354,7 +357,8 @@ static bool near_between(const two_trees *t, int a, int b)
 void gw_aabb_trees_near(const gw_aabb_tree *a, const gw_aabb_tree *b, const gw_aabb_near *near)
 {
     assert(a && b && near && near->triangle && near->near);
-    two_trees t = {.a = a, .b = b, .near = near};
+    two_trees t = {
+        .a = a, .b = b, .near = near, .turn_cosine = cos(near->turn), .turn_sine = sin(near->turn)};
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)
             t.sizes.m[i][k] = fabs(near->rotation.m[i][k]);

@@ -34,7 +34,8 @@ typedef struct gw_aabb_near {
     gw_vec3 origin; /* of the second tree's frame in that of the first */
     gw_mat3 rotation;
     double reach;
-    bool opposite; /* normals of the two are opposite; else they are on one line */
+    bool opposite; /* normals of the two are opposite; else they are on one line; */
+    double turn;   /* within this angle (rad, at least 0) */
     void (*triangle)(void *context, int a, gw_vec3 corner[3]);
     bool (*near)(void *context, int a, int b); /* false ends the query */
     void *context;

@@ -87,11 +87,14 @@ typedef struct gw_contact_candidate {
     const struct gw_unilateral_row *row;
 } gw_contact_candidate;
 
+typedef struct gw_near_lists gw_near_lists; /* free_form.h */
+
 /* Two geoms to be collided with their bodies at given poses. */
 typedef struct gw_pair_query {
     int geom_a, geom_b;
     gw_pose world_from_a, world_from_b; /* of the bodies */
     double reach;                       /* largest gap of the candidates asked for (m) */
+    gw_near_lists *near; /* of two free-form surfaces, kept from query to query; NULL: none */
 } gw_pair_query;
 
 #endif

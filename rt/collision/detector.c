@@ -13,6 +13,7 @@
 #include "rt/collision/aabb_tree.h"
 #include "rt/collision/geom.h"
 #include "rt/collision/manifold.h"
+#include "rt/collision/near_triangles.h"
 #include "rt/geometry/convex_decomposition.h"
 
 /* Sort key of a candidate: sorted in place of the candidates, which are larger. */
@@ -385,6 +386,8 @@ static int free_forms_manifold(const gw_free_form *form, const gw_free_form *oth
                                int capacity, double *gap)
 {
     gw_free_form_query q = free_form_query(form, query);
+    q.near = query->near;
+    q.ahead = query->ahead;
     int count = gw_free_form_pair(&q, other, points, capacity, gap);
     if (count < 0)
         return gw_trimesh_manifold(query, points, capacity, gap);
@@ -584,6 +587,9 @@ static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
     gw_trimesh_query q = trimesh_query(&d->geoms[p->a], &d->geoms[p->b], a, b, first);
     bool free_form = d->geoms[p->a].free_form || d->geoms[p->b].free_form;
     q.nearest_only = true;
+    if (query->near && free_form && q.other)
+        q.near = gw_near_list_of(query->near, p->a, p->b);
+    q.ahead = fmax(first, query->reach);
     for (;; q.reach = fmin(query->reach, factor * q.reach)) {
         int count = collide_trimesh(d, p, &q, candidates, GW_PAIR_CANDIDATES, gap);
         bool none = *gap >= q.reach || (free_form && count == 0);

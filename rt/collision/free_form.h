@@ -8,10 +8,19 @@
 #ifndef GW_COLLISION_FREE_FORM_H
 #define GW_COLLISION_FREE_FORM_H
 
+#include "rt/collision/candidate.h"
 #include "rt/collision/trimesh.h"
 #include "rt/geometry/nurbs_mesh.h"
 
 typedef struct gw_free_form gw_free_form;
+typedef struct gw_near_list gw_near_list; /* near_triangles.h */
+
+/* Lists of the triangles that are near, of the pairs of free-form surfaces that were queried last:
+ * a query of the same pair need not search again while these have hardly moved. One thread at a
+ * time. NULL: memory is exhausted. */
+gw_near_lists *gw_near_lists_create(void);
+void gw_near_lists_destroy(gw_near_lists *lists); /* NULL is fine */
+void gw_near_lists_clear(gw_near_lists *lists);   /* RT safe */
 
 /* Contact data of a surface and its triangles, which are not owned, are told the surface's normals
  * and must outlive it, and their `parameters`, which are owned from here on, also on failure. NULL
@@ -32,6 +41,8 @@ typedef struct gw_free_form_query {
     gw_vec3 centre; /* of the solid (world): an open surface is touched from the side where it is */
     double reach;   /* m */
     double side; /* 1 where that is the surface's normal's, -1 where the other; 0: of each foot */
+    struct gw_near_list *near; /* of earlier queries of two surfaces; NULL: none */
+    double ahead;              /* motion that it is to serve when it is made anew (m) */
 } gw_free_form_query;
 
 /* Contact points of a ball: each local minimum of the surface's distance from its centre, with a

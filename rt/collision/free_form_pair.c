@@ -20,18 +20,13 @@
  */
 #include <assert.h>
 
-#include "rt/collision/free_form_private.h"
+#include "rt/collision/near_triangles.h"
 #include "rt/geometry/nurbs_pole.h"
 
 enum {
-    NEAR_MAX = 384, /* triangles, of the surface with smaller ones */
-    SLOTS = 2048,   /* of hash tables: more than three corners of each */
-    STARTS_MAX = 8,
     STEPS_MAX = 16,  /* of Newton's method */
     HALVINGS_MAX = 4 /* of one */
 };
-
-_Static_assert(SLOTS > 3 * NEAR_MAX, "a hash table has free slots when all corners are in it");
 
 #define BENDS_LEAST  1e-2 /* relative curvature times the size that is reckoned with, at least */
 #define NEARLY_LEVEL 0.02 /* sine */
@@ -98,178 +93,19 @@ static gw_curvatures bend_of_two(const gw_curvatures *h, const gw_curvatures *m,
     return bend;
 }
 
-/* ---- triangles that are near ------------------------------------------------------------------
- */
-
-typedef struct near_triangles {
-    int a, b;           /* the nearest ones */
-    double height;      /* of a's over b's, positive on the side of b's normal (m) */
-    double x[2], of[2]; /* parameters of b and of a there */
-} near_triangles;
-
+/* Two surfaces, and what is near of them. */
 typedef struct pair_search {
     const gw_free_form_query *query; /* of b */
     const gw_free_form *a, *b;
     gw_vec3 origin; /* of a's frame in that of b */
     gw_mat3 rotation;
-    bool by_a;              /* the triangles of a are the smaller ones: an entry for each */
-    int count, slot[SLOTS]; /* index + 1, by that triangle */
-    near_triangles near[NEAR_MAX];
-    gw_edged_form edges[2]; /* of a and b, each in the frame of the other */
+    gw_near_list *list;
+    double height[GW_NEAR_MAX]; /* of its triangles (m) */
 } pair_search;
 
 static gw_vec3 of_a(const pair_search *s, gw_vec3 x)
 {
     return gw_add(s->origin, gw_mat3_mul(&s->rotation, x));
-}
-
-static gw_vec3 into_a(const pair_search *s, gw_vec3 x)
-{
-    return gw_mat3_tmul(&s->rotation, gw_sub(x, s->origin));
-}
-
-static unsigned slot_of(int i)
-{
-    unsigned h = (unsigned)i * 0x9e3779b1u;
-    return (h ^ h >> 15) % SLOTS;
-}
-
-static near_triangles *entry_of(pair_search *s, int triangle)
-{
-    unsigned at = slot_of(triangle);
-    for (; s->slot[at] != 0; at = (at + 1) % SLOTS) {
-        near_triangles *e = &s->near[s->slot[at] - 1];
-        if ((s->by_a ? e->a : e->b) == triangle)
-            return e;
-    }
-    if (s->count == NEAR_MAX)
-        return NULL;
-    s->slot[at] = ++s->count;
-    near_triangles *e = &s->near[s->count - 1];
-    e->a = e->b = triangle;
-    e->height = INFINITY;
-    return e;
-}
-
-static gw_vec3 middle_of(const gw_free_form *f, int t, double *radius)
-{
-    gw_vec3 middle = {0, 0, 0};
-    *radius = 0;
-    for (int k = 0; k < 3; k++)
-        middle = gw_mul_add(middle, 1. / 3, gw_triangle_corner(f, t, k));
-    for (int k = 0; k < 3; k++)
-        *radius = fmax(*radius, gw_distance(middle, gw_triangle_corner(f, t, k)));
-    return middle;
-}
-
-static void note_edge(gw_edged_form *e, int triangle)
-{
-    if (e->form->lean[triangle] < 1 || e->count == GW_FREE_FORM_EDGED)
-        return;
-    for (int i = 0; i < e->count; i++)
-        if (e->triangles[i] == triangle)
-            return;
-    e->triangles[e->count++] = triangle;
-}
-
-/* Keeps of each smaller triangle the larger one that is nearest to its middle, unless the latter's
- * normals do not lead there. */
-static bool on_near(void *context, int u, int t)
-{
-    pair_search *s = context;
-    const gw_free_form *fine = s->by_a ? s->a : s->b, *coarse = s->by_a ? s->b : s->a;
-    int a = s->by_a ? t : u, b = s->by_a ? u : t;
-    note_edge(&s->edges[0], a);
-    note_edge(&s->edges[1], b);
-    static const double thirds[3] = {1. / 3, 1. / 3, 1. / 3};
-    double radius, share[3];
-    gw_vec3 x = middle_of(fine, t, &radius);
-    x = s->by_a ? of_a(s, x) : into_a(s, x);
-    gw_vec3 y = gw_triangle_closest(coarse, u, x, share), d = gw_sub(x, y);
-    double distance = gw_norm(d), aside = gw_norm(gw_reject(d, coarse->normals[u]));
-    if (aside > coarse->lean[u] * distance + coarse->sag + radius)
-        return true;
-    near_triangles *e = entry_of(s, t);
-    if (!e)
-        return false;
-    if (distance >= fabs(e->height))
-        return true;
-    gw_vec3 up = s->by_a ? d : gw_neg(gw_mat3_mul(&s->rotation, d));
-    e->a = a, e->b = b;
-    e->height = copysign(distance, gw_dot(up, s->b->normals[b]));
-    gw_triangle_parameters(coarse, u, share, s->by_a ? e->x : e->of);
-    gw_triangle_parameters(fine, t, thirds, s->by_a ? e->of : e->x);
-    return true;
-}
-
-static void corners_of(void *context, int triangle, gw_vec3 corner[3])
-{
-    const pair_search *s = context;
-    for (int k = 0; k < 3; k++)
-        corner[k] = gw_triangle_corner(s->by_a ? s->b : s->a, triangle, k);
-}
-
-static gw_mat3 transpose(const gw_mat3 *m)
-{
-    gw_mat3 t;
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++)
-            t.m[i][k] = m->m[k][i];
-    return t;
-}
-
-/* The triangles within `reach` (m) of the other surface's. */
-static void find_near(pair_search *s, double reach)
-{
-    gw_aabb_near near = {.origin = s->origin,
-                         .rotation = s->rotation,
-                         .reach = reach + s->a->sag + s->b->sag,
-                         .opposite = s->a->mesh->closed && s->b->mesh->closed,
-                         .triangle = corners_of,
-                         .near = on_near,
-                         .context = s};
-    if (!s->by_a) {
-        near.origin = s->edges[1].origin;
-        near.rotation = s->edges[1].rotation;
-    }
-    gw_trimesh_near_pairs(s->by_a ? s->b->trimesh : s->a->trimesh,
-                          s->by_a ? s->a->trimesh : s->b->trimesh, &near);
-}
-
-/* The entries that are no higher (times `side`) than any that shares a corner with them, the lowest
- * first; returns how many. */
-static int local_minima(const pair_search *s, double side, int starts[STARTS_MAX])
-{
-    const gw_mesh *mesh = s->by_a ? s->a->mesh : s->b->mesh;
-    int slot[SLOTS] = {0}, corners = 0, count = 0;
-    int vertex[3 * NEAR_MAX], corner[NEAR_MAX][3];
-    double least[3 * NEAR_MAX];
-    for (int i = 0; i < s->count; i++)
-        for (int k = 0; k < 3; k++) {
-            int v = mesh->triangles[s->by_a ? s->near[i].a : s->near[i].b][k];
-            unsigned at = slot_of(v);
-            while (slot[at] != 0 && vertex[slot[at] - 1] != v)
-                at = (at + 1) % SLOTS;
-            if (slot[at] == 0) {
-                vertex[corners] = v;
-                least[corners] = INFINITY;
-                slot[at] = ++corners;
-            }
-            corner[i][k] = slot[at] - 1;
-            least[corner[i][k]] = fmin(least[corner[i][k]], side * s->near[i].height);
-        }
-    for (int i = 0; i < s->count; i++) {
-        double height = side * s->near[i].height;
-        if (height > least[corner[i][0]] || height > least[corner[i][1]] ||
-            height > least[corner[i][2]] ||
-            (count == STARTS_MAX && height >= side * s->near[starts[count - 1]].height))
-            continue;
-        int k = count < STARTS_MAX ? count++ : count - 1;
-        for (; k > 0 && side * s->near[starts[k - 1]].height > height; k--)
-            starts[k] = starts[k - 1];
-        starts[k] = i;
-    }
-    return count;
 }
 
 /* ---- the common normal ------------------------------------------------------------------------
@@ -357,7 +193,7 @@ static bool height_at(const pair_search *s, const gw_tangent_plane *plane, const
 
 /* Newton's method for the least height, from a start; steps after which it is higher are shortened.
  * False where it does not converge, or at an edge or a kink. */
-static bool find_common_normal(const pair_search *s, const near_triangles *from, double side,
+static bool find_common_normal(const pair_search *s, const gw_near_triangle *from, double side,
                                common_normal *c)
 {
     const gw_nurbs *surface = s->a->surface;
@@ -462,14 +298,15 @@ static bool is_known(const common_normal *found, int count, double size)
     return false;
 }
 
-static int points_between(const pair_search *s, double side, gw_manifold_point points[STARTS_MAX])
+static int points_between(const pair_search *s, double side,
+                          gw_manifold_point points[GW_NEAR_STARTS_MAX])
 {
-    int starts[STARTS_MAX], count = 0;
-    common_normal found[STARTS_MAX];
+    int starts[GW_NEAR_STARTS_MAX], count = 0;
+    common_normal found[GW_NEAR_STARTS_MAX];
     double size = fmin(s->a->surface->size, s->b->surface->size);
-    int start_count = local_minima(s, side, starts);
+    int start_count = gw_near_minima(s->list, s->height, side, starts);
     for (int i = 0; i < start_count; i++)
-        if (find_common_normal(s, &s->near[starts[i]], side, &found[count]) &&
+        if (find_common_normal(s, &s->list->near[starts[i]], side, &found[count]) &&
             !is_known(found, count, size) && point_at(s, &found[count], &points[count]))
             count++;
     /* numbered by a's parameters, for the feature ids */
@@ -482,21 +319,38 @@ static int points_between(const pair_search *s, double side, gw_manifold_point p
     return count;
 }
 
+/* Triangles of one surface at edges and kinks, `form` in the frame of the other. */
+static gw_edged_form edged(const pair_search *s, int which)
+{
+    gw_edged_form e = {.form = which == 0 ? s->a : s->b, .count = s->list->edge_count[which]};
+    e.origin = which == 0 ? s->origin : gw_neg(gw_mat3_tmul(&s->rotation, s->origin));
+    for (int i = 0; i < 9; i++)
+        e.rotation.m[i / 3][i % 3] =
+            which == 0 ? s->rotation.m[i / 3][i % 3] : s->rotation.m[i % 3][i / 3];
+    for (int i = 0; i < e.count; i++)
+        e.triangles[i] = s->list->edges[which][i];
+    return e;
+}
+
 /* Edges and kinks of a over b, and those of b over a. */
 static int points_of_edges(const pair_search *s, double side, gw_manifold_point *points,
                            int capacity)
 {
     gw_free_form_query over = *s->query, under = over;
-    int lowest = 0;
-    for (int i = 1; i < s->count; i++)
-        if (side * s->near[i].height < side * s->near[lowest].height)
+    const gw_near_list *l = s->list;
+    int lowest = 0, count = 0;
+    for (int i = 1; i < l->count; i++)
+        if (side * s->height[i] < side * s->height[lowest])
             lowest = i;
     over.side = side;
-    int count = gw_free_form_edges(&over, &s->edges[0], points, capacity);
-    if (s->edges[1].count == 0 || s->count == 0)
+    if (l->edge_count[0] > 0) {
+        gw_edged_form of_a = edged(s, 0);
+        count = gw_free_form_edges(&over, &of_a, points, capacity);
+    }
+    if (l->edge_count[1] == 0 || l->count == 0)
         return count;
     /* of a, the side where b is */
-    const near_triangles *at = &s->near[lowest];
+    const gw_near_triangle *at = &l->near[lowest];
     gw_vec3 na = gw_mat3_mul(&s->rotation, s->a->normals[at->a]), nb = s->b->normals[at->b];
     gw_convex frame = {.size = s->query->convex->size};
     under.side = s->a->mesh->closed || side * gw_dot(na, nb) < 0 ? 1 : -1;
@@ -504,27 +358,11 @@ static int points_of_edges(const pair_search *s, double side, gw_manifold_point 
     under.origin = s->query->convex->origin;
     under.rotation = s->query->convex->rotation;
     under.convex = &frame;
-    int more = gw_free_form_edges(&under, &s->edges[1], points + count, capacity - count);
+    gw_edged_form of_b = edged(s, 1);
+    int more = gw_free_form_edges(&under, &of_b, points + count, capacity - count);
     for (int i = count; i < count + more; i++)
         points[i] = gw_manifold_point_swapped(&points[i]);
     return count + more;
-}
-
-/* Nearest first, without memory of its own. */
-static void sort_by_gap(gw_manifold_point *points, int count)
-{
-    for (int i = 1; i < count; i++) {
-        gw_manifold_point p = points[i];
-        int k = i;
-        for (; k > 0 && points[k - 1].gap > p.gap; k--)
-            points[k] = points[k - 1];
-        points[k] = p;
-    }
-}
-
-static double triangle_size(const gw_free_form *f)
-{
-    return f->surface->size / sqrt(f->mesh->triangle_count + 1.);
 }
 
 int gw_free_form_pair(const gw_free_form_query *query, const gw_free_form *other,
@@ -536,7 +374,10 @@ int gw_free_form_pair(const gw_free_form_query *query, const gw_free_form *other
     bool closed = other->mesh->closed, larger = other->surface->size > form->surface->size;
     bool swap = closed == form->mesh->closed ? larger : closed;
     gw_free_form_query q = *query;
-    pair_search s = {.query = &q, .a = swap ? form : other, .b = swap ? other : form};
+    pair_search s; /* not cleared: */
+    s.query = &q;
+    s.a = swap ? form : other;
+    s.b = swap ? other : form;
     gw_convex frame = {.origin = query->convex->origin, .rotation = query->convex->rotation};
     if (swap) {
         q.form = other;
@@ -555,19 +396,19 @@ int gw_free_form_pair(const gw_free_form_query *query, const gw_free_form *other
         gw_vec3 axis = gw_mat3_tmul(&q.rotation, gw_v3(m->m[0][k], m->m[1][k], m->m[2][k]));
         s.rotation.m[0][k] = axis.x, s.rotation.m[1][k] = axis.y, s.rotation.m[2][k] = axis.z;
     }
-    s.by_a = triangle_size(s.a) < triangle_size(s.b);
-    gw_vec3 nowhere = {0, 0, 0};
-    s.edges[0] = (gw_edged_form){.form = s.a, .origin = s.origin, .rotation = s.rotation};
-    s.edges[1] = (gw_edged_form){
-        .form = s.b, .origin = into_a(&s, nowhere), .rotation = transpose(&s.rotation)};
-    find_near(&s, q.reach);
-    gw_manifold_point found[STARTS_MAX + GW_TRIMESH_POINTS];
-    double side = s.count > 0 ? side_of(&s) : 1;
+    gw_near_list own; /* 60 kB: not cleared */
+    s.list = query->near ? query->near : &own;
+    if (!query->near)
+        own.found = false, own.plain_ahead = 1;
+    gw_near_query near = {s.a, s.b, s.origin, s.rotation, q.reach, query->near ? query->ahead : 0};
+    gw_near_find(&near, s.list, s.height);
+    gw_manifold_point found[GW_NEAR_STARTS_MAX + GW_TRIMESH_POINTS];
+    double side = s.list->count > 0 ? side_of(&s) : 1;
     int count = points_between(&s, side, found);
     count += points_of_edges(&s, side, found + count, GW_TRIMESH_POINTS);
-    if (count == 0 && s.edges[0].count > 0 && s.edges[1].count > 0)
+    if (count == 0 && s.list->edge_count[0] > 0 && s.list->edge_count[1] > 0)
         return -1;
-    sort_by_gap(found, count);
+    gw_trimesh_sort(found, count);
     *gap = count > 0 ? found[0].gap : q.reach;
     count = gw_trimesh_reduce(found, count, capacity);
     for (int i = 0; i < count; i++)

@@ -37,6 +37,8 @@ typedef struct gw_trimesh_query {
     bool nearest_only; /* points about as near as the nearest, of a limited number of triangles */
     bool unreduced;    /* all that are found, up to GW_TRIMESH_FOUND */
     double reach;      /* m */
+    struct gw_near_list *near; /* of two free-form surfaces (free_form.h); NULL: none */
+    double ahead;              /* m */
 } gw_trimesh_query;
 
 /* Points with a gap of at most the reach, nearest first, at most `capacity`; returns how many. *gap

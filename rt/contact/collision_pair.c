@@ -79,6 +79,8 @@ void gw_pairs_clear(gw_world *w)
     assert(w);
     w->pair_count = w->contact_count = w->detected_count = 0;
     memset(w->pair_hash, 0, sizeof w->pair_hash);
+    if (w->near)
+        gw_near_lists_clear(w->near);
 }
 
 /* Removes pairs that are not kept; their contacts belong to pair -1. */

@@ -334,7 +334,8 @@ static bool query_pair(gw_world *w, gw_collision_pair *p, const gw_body_state *a
                            .geom_b = p->geom_b,
                            .world_from_a = p->detected_pose_a,
                            .world_from_b = p->detected_pose_b,
-                           .reach = QUERY_STEPS * approach_bound(p, a, b) * w->dt + QUERY_MARGIN};
+                           .reach = QUERY_STEPS * approach_bound(p, a, b) * w->dt + QUERY_MARGIN,
+                           .near = w->near};
     const gw_narrow_phase *n = &w->narrow_phase;
     p->detected_count = n->query(n->context, &query, &w->detected[p->detected], &p->gap);
     if (p->detected_count < 0) {

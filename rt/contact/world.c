@@ -137,7 +137,9 @@ gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
         w->rules.slip_speed = def->rules.slip_speed > 0 ? def->rules.slip_speed : DEFAULT_SPEED;
         w->rules.rest_speed = def->rules.rest_speed > 0 ? def->rules.rest_speed : DEFAULT_SPEED;
     }
-    if (!w || !allocate_world(w)) {
+    if (w && !def->alone)
+        w->near = gw_near_lists_create();
+    if (!w || !allocate_world(w) || (!def->alone && !w->near)) {
         gw_world_destroy(w);
         gw_fail(error, GW_FAILED, "", "no memory for a world of contacts");
         return NULL;
@@ -163,6 +165,7 @@ void gw_world_destroy(gw_world *w)
 {
     if (!w)
         return;
+    gw_near_lists_destroy(w->near);
     free(w->memory);
     free(w);
 }

@@ -17,6 +17,7 @@
 #ifndef GW_CONTACT_WORLD_PRIVATE_H
 #define GW_CONTACT_WORLD_PRIVATE_H
 
+#include "rt/collision/free_form.h"
 #include "rt/contact/impulse.h"
 #include "rt/contact/kinematics.h"
 #include "rt/contact/penalty_contact.h"
@@ -230,6 +231,7 @@ struct gw_world {
 
     /* narrow phase inside the step: time_of_impact.c */
     gw_narrow_phase narrow_phase;
+    gw_near_lists *near;    /* for its queries; owned; NULL: alone */
     int redetections_left;  /* in this step, by cost */
     unsigned redetect_from; /* the first pair that was skipped in the last step */
     int detected_count;

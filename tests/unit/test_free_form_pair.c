@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "rt/collision/free_form.h"
 #include "rt/contact/kinematics.h"
 #include "rt/geometry/nurbs_mesh.h"
 #include "rt/geometry/nurbs_primitive.h"
@@ -128,6 +129,66 @@ static void a_gap_is_followed_as_either_surface_turns(void **state)
 }
 
 /* ---- motion ---------------------------------------------------------------------------------- */
+
+/* A solid wanders at another by small steps, near which it is kept: queries that keep the triangles
+ * of earlier ones find the same as new ones. */
+static void kept_triangles_give_the_same_points(void **state)
+{
+    (void)state;
+    gw_shape pairs[4][2] = {
+        {ellipsoid(0.16, 0.14, 0.1),
+         {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_torus(0.15, 0.05, NULL)}},
+        {ellipsoid(0.16, 0.14, 0.1), bowl(0.2)},
+        {{.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_torus(0.12, 0.05, NULL)},
+         {.kind = GW_SHAPE_NURBS_SURFACE, .nurbs = gw_nurbs_torus(0.15, 0.05, NULL)}},
+        {sheet_of(0.3, 1, 0.5), sheet_of(0.5, -1, 2)}};
+    const gw_vec3 from[4] = {
+        {0.02, 0.01, 0.13}, {0.01, 0.02, -0.06}, {0.05, 0.01, 0.1}, {0, 0, 0.05}};
+    unsigned seed = 3;
+    for (int kind = 0; kind < 4; kind++) {
+        gw_detector *d = pair_of(&pairs[kind][0], &pairs[kind][1]);
+        gw_near_lists *lists = gw_near_lists_create();
+        gw_pose a = {from[kind], gw_quat_exp(gw_v3(0, 0, 0.3))}, b = gw_pose_identity();
+        double worst = 0;
+        int touched = 0, points = 0, missed = 0;
+        assert_non_null(lists);
+        for (int i = 0; i < 1500; i++) {
+            gw_contact_candidate fresh[GW_PAIR_CANDIDATES], kept[GW_PAIR_CANDIDATES];
+            double size = i % 100 == 0 ? 10 : 1, gap, same;
+            a.p = gw_mul_add(a.p, size, some_vector(&seed, 1.5e-4));
+            a.q = gw_quat_unit(gw_quat_mul(gw_quat_exp(some_vector(&seed, 1e-3 * size)), a.q));
+            gw_pair_query query = {.geom_b = 1, .world_from_a = a, .world_from_b = b};
+            query.reach = 2e-3;
+            int count = gw_detect_pair(d, &query, fresh, &gap);
+            query.near = lists;
+            int again = gw_detect_pair(d, &query, kept, &same);
+            if (count > 0 && again > 0)
+                worst = fmax(worst, fabs(same - gap));
+            touched += count > 0;
+            missed += (count > 0) != (again > 0);
+            for (int k = 0; k < count; k++) {
+                double least = INFINITY;
+                for (int j = 0; j < again; j++)
+                    least = fmin(least, fabs(kept[j].gap - fresh[k].gap) +
+                                            gw_distance(kept[j].point_b, fresh[k].point_b));
+                points++;
+                missed += least > 1e-6;
+            }
+            gw_vec3 up = gw_v3(0, 0, 1e-3);
+            if (count > 0)
+                a.p = gw_mul_add(a.p, 2e-4 - gap, gw_gap_at(&fresh[0], &a, &b).normal);
+            else
+                a.p = gw_sub(a.p, up);
+        }
+        print_message("%d: %d touch, %d points, %d missed, gap off by %.1e m\n", kind, touched,
+                      points, missed, worst);
+        assert_true(touched > 1000 && worst < 1e-9 && missed <= points / 100);
+        gw_near_lists_destroy(lists);
+        gw_detector_destroy(d);
+        gw_shape_finish(&pairs[kind][0]);
+        gw_shape_finish(&pairs[kind][1]);
+    }
+}
 
 /* A ball in a bowl from 0.5 rad, both of free form: 10 s with and without friction, as the
  * primitive ball there (test_free_form_contact.c). */
@@ -268,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps_of_two_surfaces_are_those_of_a_ball),
         cmocka_unit_test(a_gap_is_followed_as_either_surface_turns),
+        cmocka_unit_test(kept_triangles_give_the_same_points),
         cmocka_unit_test(a_ball_of_free_form_swings_in_a_bowl_as_a_pendulum),
         cmocka_unit_test(nothing_thrown_passes_a_sheet),
         cmocka_unit_test(edges_that_cross_hold_each_other),
