@@ -82,11 +82,19 @@ static void take_row_offsets(gw_system *s, double *way, double *turn)
         }
 }
 
+/* Places, closures and friction at rest are of the exact model. */
+static void leave_local_model(gw_system *s)
+{
+    if (s->local)
+        gw_system_set_local_model(s, NULL);
+    gw_system_update_all(s);
+}
+
 void gw_system_place_with_offsets(gw_system *s, const gw_pose *poses, const gw_twist *twists,
                                   double *way, double *turn)
 {
     assert(s && poses);
-    gw_system_update_all(s);
+    leave_local_model(s);
     gw_kinks_release(s);
     *way = *turn = 0;
     memset(s->row_offsets, 0, (size_t)s->row_count * sizeof *s->row_offsets);
@@ -123,7 +131,7 @@ void gw_system_place_with_offsets(gw_system *s, const gw_pose *poses, const gw_t
 double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twists)
 {
     assert(s && poses);
-    gw_system_update_all(s);
+    leave_local_model(s);
     gw_kinks_release(s);
     if (s->is_offset) {
         s->apart = (gw_offset_share){0, 0};

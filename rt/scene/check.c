@@ -305,7 +305,7 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
     if (o->massless || o->fixed)
         return gw_scene_invalid(error, "objects", index, o->massless ? "/massless" : "/free",
                                 "\"%s\" is %s: a free object moves by its mass and what touches it",
-                                o->id, o->massless ? "massless and only follows" : "fixed");
+                                o->id, o->massless ? "free and massless" : "fixed");
     int before = 0;
     for (int i = 0; i < index; i++)
         before += s->objects[i].free;
