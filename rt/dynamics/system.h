@@ -309,8 +309,8 @@ void gw_system_second_wrench(gw_system *system, const gw_wrench *wrench);
 void gw_system_push(gw_system *system, int body, const gw_wrench *wrench);
 
 /* Sets the state nearest to these poses and twists (one per body, of the origins, world axes) that
- * joints and closures allow; angles continue from their present turn. A local model is left. Returns
- * the residual of the closures (m). */
+ * joints and closures allow; angles continue from their present turn. A local model is left.
+ * Returns the residual of the closures (m). */
 double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *twists);
 
 /* The same where joints and closures are not satisfied at these poses, after an edit: bodies are
