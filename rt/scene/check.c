@@ -303,9 +303,10 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
     if (!o->free)
         return true;
     if (o->massless || o->fixed)
-        return gw_scene_invalid(error, "objects", index, o->massless ? "/massless" : "/free",
-                                "\"%s\" is %s: a free object moves by its mass and what touches it",
-                                o->id, o->massless ? "free and massless" : "fixed");
+        return gw_scene_invalid(
+            error, "objects", index, o->massless ? "/massless" : "/free",
+            "\"%s\" is %s: a free object moves by its mass and what touches it%s", o->id,
+            o->massless ? "free" : "fixed", o->massless ? ", a massless one only follows" : "");
     int before = 0;
     for (int i = 0; i < index; i++)
         before += s->objects[i].free;

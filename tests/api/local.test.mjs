@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { client, start } from './server.mjs';
 
 const GUIDEWAY = process.env.GUIDEWAY ?? new URL('../../build/guideway', import.meta.url).pathname;
 const scratch = mkdtempSync(join(tmpdir(), 'guideway-local-'));
@@ -51,4 +52,21 @@ test('a local model runs the same way twice', () => {
   const [a, b] = [run(scene, 1), run(scene, 1)];
   assert.deepEqual(a.summary.final, b.summary.final);
   assert.deepEqual(a.column('q3'), b.column('q3'));
+});
+
+test('a mechanism that is added while local models run falls', async () => {
+  const server = await start({ args: ['--scene', 'paper-mechanism-middle'] });
+  const { expect } = await client(server);
+  await expect(200, 'PATCH', '/scene', { gravity: [0, 0, -9.81] });
+  await expect(200, 'PATCH', '/contact', { model: 'local' });
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const joint = { type: 'revolute', axis: [0, 1, 0] },
+    link = { mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] };
+  await expect(201, 'POST', '/mechanisms', { id: 'beam', base: { p: [3, 0, 0] }, links: [{ joint, ...link }] });
+  await expect(200, 'PUT', '/simulation', { state: 'paused' });
+  await expect(200, 'POST', '/simulation/step', { ticks: 100 });
+  const { positions, velocities } = (await expect(200, 'GET', '/simulation')).json.mechanisms[1];
+  const fallen = (2 * 9.81 * 0.1 * Math.sin(positions[0])) / 0.02; // v^2 = 2 m g r sin q / (I + m r^2)
+  assert.ok(positions[0] > 0.2 && Math.abs(velocities[0] ** 2 / fallen - 1) < 0.05, `${positions} ${velocities}`);
+  await server.stop();
 });
