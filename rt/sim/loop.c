@@ -82,6 +82,7 @@ struct gw_loop {
     unsigned until_figures; /* ticks; loop's thread only */
     unsigned char *memory;  /* of rings and mailboxes, mapped */
     size_t memory_bytes;
+    bool can_record; /* the ring of records has its pages */
 };
 
 gw_loop_def gw_loop_def_default(void)
@@ -561,32 +562,47 @@ static void finish_locks(gw_loop *loop)
 
 /* ---- creation and destruction --------------------------------------------------------------- */
 
-static size_t round_to_cache_line(size_t bytes)
+static size_t round_up(size_t bytes, size_t unit)
 {
-    return (bytes + 63) & ~(size_t)63;
+    return (bytes + unit - 1) / unit * unit;
 }
 
-/* All rings and the mailboxes in one piece of memory, which the system fills in at once before the
- * thread runs: page by page as they are touched takes ten times as long. */
+static size_t round_to_cache_line(size_t bytes)
+{
+    return round_up(bytes, 64);
+}
+
+/* Puts pages behind `bytes` of mapped memory, before ticks use it: at once where the system can,
+ * which takes a tenth of the time, else one by one. */
+static void fill_in_pages(unsigned char *memory, size_t bytes)
+{
+    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0)
+        return;
+    for (size_t i = 0; i < bytes; i += PAGE_BYTES)
+        *(volatile unsigned char *)&memory[i] = 0;
+}
+
+/* All rings and the mailboxes in one mapping. The records are its last and largest part, which most
+ * loops never use: gw_loop_record() fills it in. */
 static bool take_memory(gw_loop *loop)
 {
     size_t commands = round_to_cache_line(GW_COMMAND_RING * sizeof(gw_command));
     size_t events = round_to_cache_line(GW_EVENT_RING * sizeof(gw_event));
-    size_t records = round_to_cache_line(GW_RECORD_RING * RECORD_BYTES);
     size_t snapshots = round_to_cache_line(3 * sizeof(gw_snapshot));
     size_t figures = round_to_cache_line(3 * sizeof(gw_tick_figures));
-    size_t all = 2 * commands + events + records + snapshots + figures;
-    unsigned char *m =
-        mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    size_t always = round_up(2 * commands + events + snapshots + figures, PAGE_BYTES);
+    size_t all = always + GW_RECORD_RING * RECORD_BYTES;
+    unsigned char *m = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m == MAP_FAILED)
         return false;
+    fill_in_pages(m, always);
     loop->memory = m;
     loop->memory_bytes = all;
+    gw_ring_init(&loop->records, m + always, RECORD_BYTES, GW_RECORD_RING);
     gw_ring_init(&loop->commands, m, sizeof(gw_command), GW_COMMAND_RING);
     gw_ring_init(&loop->retired, m += commands, sizeof(gw_command), GW_COMMAND_RING);
     gw_ring_init(&loop->events, m += commands, sizeof(gw_event), GW_EVENT_RING);
-    gw_ring_init(&loop->records, m += events, RECORD_BYTES, GW_RECORD_RING);
-    gw_mailbox_init(&loop->snapshots, m += records, sizeof(gw_snapshot), loop->made);
+    gw_mailbox_init(&loop->snapshots, m += events, sizeof(gw_snapshot), loop->made);
     gw_mailbox_init(&loop->figures, m += snapshots, sizeof(gw_tick_figures), &(gw_tick_figures){0});
     return true;
 }
@@ -780,6 +796,9 @@ bool gw_loop_event(gw_loop *loop, gw_event *event)
 
 void gw_loop_record(gw_loop *loop, bool on)
 {
+    if (on && !loop->can_record)
+        fill_in_pages(loop->records.storage, GW_RECORD_RING * RECORD_BYTES);
+    loop->can_record = loop->can_record || on;
     atomic_store_explicit(&loop->recording, on, memory_order_relaxed);
 }
 
