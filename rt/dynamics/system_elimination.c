@@ -28,6 +28,7 @@
 #define SURE          1e-6  /* relative pivot below which the dense operator is factored */
 #define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: K_ii below it is rounding */
 #define DENSE_MOST    600   /* largest number of rows for the dense operator */
+#define LEAST_EXACT   1e-30 /* squared remainder of least multipliers, relative to their square */
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
@@ -201,20 +202,23 @@ static bool take_factors(gw_system *s, size_t numbers)
     bool dense = rows <= DENSE_MOST;
     s->through = calloc(2 * path + 1, sizeof *s->through);
     s->through_at = calloc(bodies + 1, sizeof *s->through_at);
-    s->pivots = calloc(4 * rows + 1, sizeof *s->pivots);
-    s->delassus = calloc(2 * numbers + 4 * rows + 1, sizeof *s->delassus);
+    s->pivots = calloc(5 * rows + 1, sizeof *s->pivots);
+    s->delassus = calloc(2 * numbers + 8 * rows + 1, sizeof *s->delassus);
     s->dense = dense ? calloc(2 * rows * rows + 1, sizeof *s->dense) : NULL;
     if (!s->through || !s->through_at || !s->pivots || !s->delassus || (dense && !s->dense))
         return false;
     s->dense_order = s->pivots + rows;
     s->dense_rows = s->dense_order + rows;
     s->live = s->dense_rows + rows;
+    s->dependent = s->live + rows;
     s->factor = s->delassus + numbers;
     s->block_numbers = numbers;
     s->share = s->factor + numbers;
     s->rest = s->share + rows;
     s->right = s->rest + rows;
     s->solution = s->right + rows;
+    s->least_multipliers = s->solution + rows;
+    s->rows_in_blocks = (int)rows;
     return true;
 }
 
@@ -610,23 +614,34 @@ static void factor_dense(gw_system *s)
     }
 }
 
-static void solve_dense(gw_system *s)
+/* x of the independent rows := L_I^-1 z; z of the dependent ones: less L_D x. */
+static void forward_dense(const gw_system *s, double *z, double *x)
 {
     int m = s->dense_count;
     const double *l = s->dense + m * m;
-    double *x = s->solution;
     const int *rows = s->dense_rows, *order = s->dense_order;
-    for (int i = 0; i < s->rank; i++) {
+    for (int i = 0; i < m; i++) {
         int r = order[i];
-        double sum = s->right[rows[r]];
-        for (int j = 0; j < i; j++)
+        double sum = z[rows[r]];
+        for (int j = 0; j < i && j < s->rank; j++)
             sum -= l[r * m + j] * x[rows[order[j]]];
-        x[rows[r]] = sum / l[r * m + i];
+        if (i < s->rank)
+            x[rows[r]] = sum / l[r * m + i];
+        else
+            z[rows[r]] = sum;
     }
+}
+
+/* x of the independent rows := L_I^-T (x - L_D^T x of the dependent ones). */
+static void backward_dense(const gw_system *s, double *x)
+{
+    int m = s->dense_count;
+    const double *l = s->dense + m * m;
+    const int *rows = s->dense_rows, *order = s->dense_order;
     for (int i = s->rank - 1; i >= 0; i--) {
         int r = order[i];
         double sum = x[rows[r]];
-        for (int j = i + 1; j < s->rank; j++)
+        for (int j = i + 1; j < m; j++)
             sum -= l[order[j] * m + i] * x[rows[order[j]]];
         x[rows[r]] = sum / l[r * m + i];
     }
@@ -716,20 +731,22 @@ void gw_closures_factor(gw_system *s, gw_active_rows which)
     }
 }
 
-/* Solution by the sparse factors: right-hand sides z (overwritten), solution x, both per active row
- * of each block. */
-static void solve_blocks(const gw_system *s, double *z, double *x)
+/* The same by the factors in blocks, per active row of each block. */
+static void forward_blocks(const gw_system *s, double *z, double *x)
 {
     for (int turn = 0; turn < s->block_count; turn++) {
         const gw_closure_block *k = &s->blocks[s->elimination[turn]];
         const double *l = s->factor + k->diagonal;
         const int *pivots = s->pivots + k->first;
         int m = k->rows;
-        for (int at = 0; at < k->rank; at++) {
-            double sum = z[k->first + pivots[at]];
-            for (int j = 0; j < at; j++)
-                sum -= l[pivots[at] * m + j] * x[k->first + pivots[j]];
-            x[k->first + pivots[at]] = sum / l[pivots[at] * m + at];
+        for (int i = 0; i < k->active; i++) {
+            double sum = z[k->first + pivots[i]];
+            for (int j = 0; j < i && j < k->rank; j++)
+                sum -= l[pivots[i] * m + j] * x[k->first + pivots[j]];
+            if (i < k->rank)
+                x[k->first + pivots[i]] = sum / l[pivots[i] * m + i];
+            else
+                z[k->first + pivots[i]] = sum;
         }
         for (int n = 0; n < k->below_count; n++) {
             const gw_block_below *below = &s->below[k->below + n];
@@ -739,6 +756,10 @@ static void solve_blocks(const gw_system *s, double *z, double *x)
                     z[d->first + i] -= s->factor[below->at + i * m + at] * x[k->first + pivots[at]];
         }
     }
+}
+
+static void backward_blocks(const gw_system *s, double *x)
+{
     for (int turn = s->block_count - 1; turn >= 0; turn--) {
         const gw_closure_block *k = &s->blocks[s->elimination[turn]];
         const double *l = s->factor + k->diagonal;
@@ -752,17 +773,95 @@ static void solve_blocks(const gw_system *s, double *z, double *x)
                 for (int i = 0; i < d->active; i++)
                     sum -= s->factor[below->at + i * m + at] * x[d->first + i];
             }
-            for (int j = at + 1; j < k->rank; j++)
+            for (int j = at + 1; j < k->active; j++)
                 sum -= l[pivots[j] * m + at] * x[k->first + pivots[j]];
             x[k->first + pivots[at]] = sum / l[pivots[at] * m + at];
         }
     }
 }
 
-void gw_closures_solve(gw_system *s)
+static void forward(const gw_system *s, double *z, double *x)
 {
     if (s->is_dense)
-        solve_dense(s);
+        forward_dense(s, z, x);
     else
-        solve_blocks(s, s->right, s->solution);
+        forward_blocks(s, z, x);
+}
+
+static void backward(const gw_system *s, double *x)
+{
+    if (s->is_dense)
+        backward_dense(s, x);
+    else
+        backward_blocks(s, x);
+}
+
+void gw_closures_solve(gw_system *s)
+{
+    forward(s, s->right, s->solution);
+    backward(s, s->solution);
+}
+
+/* ---- least multipliers ---------------------------------------------------------------------- */
+
+/* Lists the active rows without a pivot, and returns their number. */
+static int find_dependent(gw_system *s)
+{
+    int count = 0;
+    for (int i = s->rank; s->is_dense && i < s->dense_count; i++)
+        s->dependent[count++] = s->dense_rows[s->dense_order[i]];
+    for (int i = 0; !s->is_dense && i < s->block_count; i++)
+        for (int n = s->blocks[i].rank; n < s->blocks[i].active; n++)
+            s->dependent[count++] = s->blocks[i].first + s->pivots[s->blocks[i].first + n];
+    return count;
+}
+
+/*
+ * With L_I and L_D the factor's independent and dependent rows, N = [-L_D L_I^-1, I] has the null
+ * vectors of K, and
+ *
+ *   lambda := lambda - N^T (N N^T)^-1 N lambda
+ *
+ * by conjugate gradients: N takes one forward substitution, N^T one backward, and no eigenvalue of
+ * N N^T is below 1.
+ */
+const double *gw_closures_least_multipliers(gw_system *s)
+{
+    if (s->rank == s->active_rows)
+        return s->solution;
+    int n = find_dependent(s), *d = s->dependent, rows = s->rows_in_blocks;
+    size_t size = (size_t)rows * sizeof(double);
+    double *lambda = s->least_multipliers, *left = lambda + rows, *p = left + rows, *by = p + rows;
+    double most = 0, squares = 0;
+    memcpy(lambda, s->solution, size);
+    memcpy(s->right, lambda, size);
+    forward(s, s->right, s->rest);
+    for (int i = 0; i < rows; i++)
+        most += lambda[i] * lambda[i];
+    for (int i = 0; i < n; i++) {
+        p[d[i]] = left[d[i]] = -s->right[d[i]];
+        squares += left[d[i]] * left[d[i]];
+    }
+    for (int turn = 0; turn < n && squares > LEAST_EXACT * most; turn++) {
+        memset(by, 0, size);
+        for (int i = 0; i < n; i++)
+            by[d[i]] = p[d[i]];
+        backward(s, by);
+        double curvature = 0, before = squares;
+        for (int i = 0; i < rows; i++)
+            curvature += by[i] * by[i];
+        double step = squares / curvature;
+        for (int i = 0; i < rows; i++)
+            lambda[i] += step * by[i];
+        memcpy(s->right, by, size);
+        forward(s, s->right, s->rest);
+        squares = 0;
+        for (int i = 0; i < n; i++) {
+            left[d[i]] -= step * s->right[d[i]];
+            squares += left[d[i]] * left[d[i]];
+        }
+        for (int i = 0; i < n; i++)
+            p[d[i]] = left[d[i]] + squares / before * p[d[i]];
+    }
+    return lambda;
 }

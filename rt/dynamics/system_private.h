@@ -307,7 +307,10 @@ struct gw_system {
     /* per active row: K_ii, its remainder (Schur complement) during factorisation, right-hand side,
      * multiplier */
     double *share, *rest, *right, *solution;
-    double *dense; /* operator and factor; NULL: too many rows */
+    double *least_multipliers; /* four per row: the multipliers, three vectors of scratch */
+    int *dependent;            /* scratch of the same: rows without a pivot */
+    int rows_in_blocks;        /* of closures and springs, active or not */
+    double *dense;             /* operator and factor; NULL: too many rows */
     int *dense_order, *dense_rows, dense_count;
     bool is_dense;    /* the present factors are those of the dense operator */
     double margin;    /* the smallest pivot relative to K_ii */
@@ -693,8 +696,13 @@ static inline gw_closure_row *gw_active_row(const gw_system *s, const gw_closure
     return &s->rows[block->first + s->live[block->first + n]];
 }
 
-/* solution := (J D^-1 J^T)^+ right, of rows in metres; overwrites s->right. */
+/* A solution of J D^-1 J^T solution = right, of rows in metres, 0 for dependent rows; overwrites
+ * s->right. */
 void gw_closures_solve(gw_system *system);
+
+/* The solution of least norm, where dependent rows share a load; `solution` gives all of it to the
+ * independent ones. Overwrites s->right. */
+const double *gw_closures_least_multipliers(gw_system *system);
 
 /* To the joints' `rest` as left by gw_tree_reduce() adds the multipliers that give the rows the
  * accelerations in s->right. */

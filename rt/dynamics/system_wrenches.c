@@ -83,11 +83,12 @@ void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
     }
     gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
     constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
+    const double *multipliers = gw_closures_least_multipliers(s);
     memset(s->closure_wrench, 0, (size_t)s->closure_count * sizeof *s->closure_wrench);
     for (int i = 0; i < s->block_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
-            double by = -r->scale * s->solution[s->blocks[i].first + n];
+            double by = -r->scale * multipliers[s->blocks[i].first + n];
             if (i < s->closure_count) { /* else it is a row of a spring */
                 gw_wrench *own = &s->closure_wrench[i];
                 own->f = gw_mul_add(own->f, -by, gw_linear_part(r->on_a));

@@ -1739,6 +1739,27 @@ test('the columns that --wrenches adds are what a hinge bears, in closed form', 
   assert.match(nowhere.stderr, /--csv/);
 });
 
+// A bar on two balls: all that the closing one may bear along the bar is redundant, so it bears none of it.
+for (const angle of [0.3, 0.8, 1.3])
+  test(`redundant rows share a load so that their forces are the least: a bar at ${angle} rad`, () => {
+    const file = join(folder, 'shares.csv'),
+      along = [Math.cos(angle), Math.sin(angle), 0];
+    const ball = (id, x, p) => ({ id, type: 'spherical', a: frame('bar', [x, 0, 0]), b: frame('world', p) });
+    const scene = {
+      gravity: [0, -G, 0],
+      objects: [rod('bar', 1, [0.5 * along[0], 0.5 * along[1], 0], angle)],
+      joints: [ball('left', -0.5, [0, 0, 0]), ball('right', 0.5, along)],
+    };
+    const done = command(scene, '--seconds', '0.1', '--csv', file, '--wrenches');
+    assert.equal(done.status, 0, done.stderr);
+    const { get } = table(file);
+    const [left, right] = ['left', 'right'].map((id) => ['fx', 'fy', 'fz'].map((name) => get(-1, `${id}.${name}`)));
+    near(dot(right, along), 0, 1e-9);
+    near(dot(left, along), G * along[1], 1e-9);
+    assert.ok(far(add(left, right), [0, G, 0]) < 1e-9);
+    assert.equal(JSON.parse(done.stdout).mobility, 1);
+  });
+
 // A body's own damping is a load, as its weight is: the hinge bears it.
 for (const [linear, angular] of [
   [2, 0.1],
