@@ -316,6 +316,27 @@ static bool send_wrenches(gw_stream *stream, stream_client *client)
     return write_text(client, stream->wrenches, WS_BINARY);
 }
 
+static void refresh_poses(gw_stream *stream, const app_document *document, uint64_t now)
+{
+    text_unref(stream->poses);
+    stream->poses = pose_frame(document, &stream->now);
+    stream->poses_shape = document->shape;
+    stream->poses_us = now;
+}
+
+/* Replaces poses that waited behind other clients' writes. True if the client knows their index. */
+static bool poses_ready(gw_stream *stream, const stream_client *client)
+{
+    uint64_t now = stream_now_us();
+    if (now >= stream->poses_us + STREAM_FRESH_US) {
+        app_document *document;
+        if (app_try_read_state(stream->app, &document, &stream->now))
+            refresh_poses(stream, document, now);
+        app_document_put(document);
+    }
+    return stream->poses && stream->poses_shape == client->shape_seen;
+}
+
 static bool has_samples(const gw_stream *stream, const stream_client *client)
 {
     return client->samples && client->sample_next < stream->row_count;
@@ -372,7 +393,7 @@ static bool send_next(gw_stream *stream, stream_client *client)
         return send_samples(stream, client);
     if (client->wrenches.due && stream->wrenches)
         return send_wrenches(stream, client);
-    if (client->poses.due && stream->poses && stream->poses_shape == client->shape_seen) {
+    if (client->poses.due && poses_ready(stream, client)) {
         client->poses.due = false;
         return write_text(client, stream->poses, WS_BINARY);
     }
@@ -503,11 +524,8 @@ static void refresh_frames(gw_stream *stream, uint64_t now)
     if (!poses && !wrenches)
         return;
     if (app_try_read_state(stream->app, &document, &stream->now)) {
-        if (poses) {
-            text_unref(stream->poses);
-            stream->poses = pose_frame(document, &stream->now);
-            stream->poses_shape = document->shape;
-        }
+        if (poses)
+            refresh_poses(stream, document, now);
         if (wrenches)
             stream_refresh_wrenches(stream, document, &stream->now);
     }

@@ -14,7 +14,7 @@
 #define STREAM_TICK_US  4000 /* of the timer: bounds the rate of poses and the delay of events */
 #define STREAM_STATE_US 100000
 #define STREAM_SCENE_US 50000  /* between two documents of one index */
-#define STREAM_FRESH_US 1000   /* of the timer, while an event is awaited */
+#define STREAM_FRESH_US 1000   /* of the timer, while an event is awaited; age of poses at most */
 #define STREAM_EVENT_US 10000  /* a document of the same index waits so long for its event */
 #define STREAM_PUSH_US  250000 /* a push ends that is not repeated within this */
 #define STREAM_AUTH_US  5000000
@@ -115,7 +115,7 @@ struct gw_stream {
     gw_text *state; /* newest message `state` */
     uint64_t state_next_us, state_event;
     gw_text *poses; /* newest frame of poses */
-    uint64_t poses_shape;
+    uint64_t poses_shape, poses_us;
     gw_text *wrenches, *wrench_names; /* newest frame, and the message with its columns' names */
     uint64_t wrenches_version;        /* of the document that the names belong to, */
     uint64_t wrenches_named;          /* and of the first document with the same names */
