@@ -34,8 +34,8 @@ WHEN(has_desired_angular, gw_rendered, it->desired_angular.requested > 0)
 WHEN(has_reach, gw_rendered, it->reach > 0)
 
 static const wire_field of_rendered[] = {
-    {"mass", VALUE(mass, "kg")},
-    {"inertia", VALUE(inertia, "kg m2")},
+    {"mass", VALUE(mass, "kg"), .about = "1e6 where the tool can be moved nowhere"},
+    {"inertia", VALUE(inertia, "kg m2"), .about = "1e6 where it can be turned about no axis"},
     {"stiffness", VALUE(stiffness, "N/m"), .flags = SOMETIMES, .when = has_springs,
      .about = "of coordination or coupling"},
     {"stiffness_angular", VALUE(stiffness_angular, "N m/rad"), .flags = SOMETIMES,

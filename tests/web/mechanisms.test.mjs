@@ -167,6 +167,12 @@ suite('mechanisms', () => {
     await until(async () => changed(base, await person.screenshot(), area, 30, 10) > 200, 'it is drawn elsewhere');
   });
 
+  test('a crank that is held at its hinge is told to turn there, and not to have a mass', async () => {
+    await visit('four-bar');
+    await until(async () => /point does not move/.test(await person.text('[data-applied]')), 'the hinge is told');
+    assert.match(await person.text('[data-applied]'), /inertia\s+0\.\d+ kg m²: as asked/);
+  });
+
   test('what the hand feels is set on its panel: impedance, scale of forces, grasp', async () => {
     await visit('paper-mechanism-desired');
     await type('Desired stiffness along x', 80);

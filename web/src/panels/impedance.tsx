@@ -117,6 +117,14 @@ const ASKED: [keyof Rendered & string, string, string][] = [
   ['penalty', 'penalty', 'N/m'],
 ];
 
+const IMMOVABLE = 1e6; // mass and inertia of a tool that nothing moves or turns
+const applied = (name: string, unit: string, { applied: value, why }: RenderedValue): string =>
+  (name === 'mass' || name === 'inertia') && value >= IMMOVABLE
+    ? name === 'mass'
+      ? 'the tool\u2019s point does not move'
+      : 'the tool does not turn'
+    : `${Number(value.toPrecision(3))} ${unit}: ${WHY[why]}`;
+
 // What the first tool's device renders of the mass and stiffness that are asked for, and why.
 function Applied(): JSX.Element | null {
   const [all, setAll] = useState<Rendered | undefined>(undefined);
@@ -136,7 +144,7 @@ function Applied(): JSX.Element | null {
         return (
           value && (
             <Row key={name} label={label}>
-              {Number(value.applied.toPrecision(3))} {unit}: {WHY[value.why]}
+              {applied(name, unit, value)}
             </Row>
           )
         );
