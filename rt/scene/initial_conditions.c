@@ -40,9 +40,10 @@ static void ends_of(const gw_placed_joint *j, gw_system *system, gw_pose at[2], 
     }
 }
 
-/* Distance of a joint from its stated position (rad, and shares of the length). */
+/* Distance of a joint from its stated position (rad, and shares of the length), and the coordinate
+ * that differs most. */
 static double joint_displacement(const gw_scene *scene, const gw_placed_joint *j, double length,
-                                 gw_system *system)
+                                 gw_system *system, gw_projection *most)
 {
     const gw_scene_joint *stated = &scene->joints[j->joint];
     gw_pose at[2], there;
@@ -51,7 +52,20 @@ static double joint_displacement(const gw_scene *scene, const gw_placed_joint *j
         return 0;
     ends_of(j, system, at, of);
     gw_pose m = gw_pose_mul(&at[0], &j->a_from_m), f = gw_pose_mul(&at[1], &j->b_from_f);
-    gw_pose wanted = gw_pose_mul(&f, &there);
+    gw_pose wanted = gw_pose_mul(&f, &there), back = gw_pose_inverse(&f);
+    gw_pose f_from_m = gw_pose_mul(&back, &m);
+    double actual[6], by = -1;
+    gw_mobilizer_position(j->type, j->pitch, &f_from_m, actual);
+    for (int i = 0; i < gw_mobilizers[j->type].dof; i++) {
+        double off = actual[i] - stated->position[i];
+        if (gw_mobilizer_is_periodic(j->type, i))
+            off = remainder(off, 2 * GW_PI);
+        if (fabs(off) > by) {
+            by = fabs(off);
+            most->stated = stated->position[i], most->actual = stated->position[i] + off;
+        }
+    }
+    most->joint = j->joint;
     return gw_distance(m.p, wanted.p) / length + gw_quat_angle(m.q, wanted.q);
 }
 
@@ -85,11 +99,11 @@ static gw_twist stated_twist(const gw_scene *scene, int number)
     return o ? (gw_twist){o->velocity, o->spin} : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
-int gw_scene_system_projected_body(const gw_scene *scene, const gw_scene_system *s,
-                                   gw_system *system)
+gw_projection gw_scene_system_projection(const gw_scene *scene, const gw_scene_system *s,
+                                         gw_system *system)
 {
     double most = GW_PROJECTED_SHARE;
-    int found = -1;
+    gw_projection found = {.number = -1, .joint = -1};
     for (int i = 0; i < s->member_count; i++) {
         gw_pose pose;
         gw_twist twist, stated = stated_twist(scene, s->members[i].number);
@@ -97,15 +111,21 @@ int gw_scene_system_projected_body(const gw_scene *scene, const gw_scene_system 
         double by =
             fmax(gw_projected_share(&stated, &twist), joint_changed(&s->bodies[i], system, i));
         if (by > most)
-            most = by, found = s->members[i].number;
+            most = by, found.number = s->members[i].number;
     }
     for (int i = 0; i < s->joint_count; i++) {
         const gw_placed_joint *j = &s->joints[i];
         double by = closing_changed(scene, j, system);
-        double off = joint_displacement(scene, j, s->length, system);
-        by = off > GW_DISPLACED ? fmax(by, off) : by;
-        if (by > most)
-            most = by, found = s->members[j->a >= 0 ? j->a : j->b].number;
+        gw_projection here = {.joint = -1};
+        double off = joint_displacement(scene, j, s->length, system, &here);
+        if (!(off > GW_DISPLACED))
+            here.joint = -1;
+        else
+            by = fmax(by, off);
+        if (!(by > most))
+            continue;
+        most = by, found = here;
+        found.number = s->members[j->a >= 0 ? j->a : j->b].number;
     }
     return found;
 }
@@ -221,6 +241,6 @@ void gw_scene_system_note_beyond_limits(gw_scene_system *s)
             if (d->limited[j] && (j < 2 || d->joint != GW_MOBILIZER_SPHERICAL))
                 note_beyond(s, &s->members[i], j, d, now[j], now[j]);
     }
-    if (s->projected_body < 0)
-        s->projected_body = s->beyond.number;
+    if (s->projected.number < 0)
+        s->projected.number = s->beyond.number;
 }

@@ -808,7 +808,7 @@ static bool assemble_system(builder *w, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
     }
     start_motion(w, system, (gw_twist *)(void *)work);
-    s->projected_body = gw_scene_system_projected_body(w->scene, s, system);
+    s->projected = gw_scene_system_projection(w->scene, s, system);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
         gw_scene_system_keep_start(s, model, i);

@@ -54,6 +54,13 @@ typedef struct gw_beyond_limits {
     double lower, upper;
 } gw_beyond_limits;
 
+/* What begins at tick 0 otherwise than stated, as the relations do not allow it. */
+typedef struct gw_projection {
+    int number;            /* body of the scene; -1: none */
+    int joint;             /* of the scene, displaced from its stated position; -1: none */
+    double stated, actual; /* of that joint's coordinate that differs most (m, rad) */
+} gw_projection;
+
 typedef struct gw_scene_system {
     int body_count; /* members first, then halves of members that a joint closes a loop with, and
                        fixed objects that roll or slide on members */
@@ -72,7 +79,7 @@ typedef struct gw_scene_system {
     double length;           /* m: scales angles of rows */
     double dt;               /* of a step (s) */
     int mobility;            /* velocity freedoms at the assembled poses */
-    int projected_body;      /* gw_scene_system_projected_body() */
+    gw_projection projected; /* gw_scene_system_projection() */
     gw_beyond_limits beyond; /* the largest excess; laid out at the limit if loops allow that */
 } gw_scene_system;
 
@@ -127,10 +134,9 @@ bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int num
 double gw_projected_share(const gw_twist *stated, const gw_twist *now);
 
 /* The body of the scene whose stated velocity, or whose joint's stated velocity or position,
- * differs most from its initial one in `system`, which was just created from `s`; -1: none
- * differs. */
-int gw_scene_system_projected_body(const gw_scene *scene, const gw_scene_system *s,
-                                   gw_system *system);
+ * differs most from its initial one in `system`, which was just created from `s`. */
+gw_projection gw_scene_system_projection(const gw_scene *scene, const gw_scene_system *s,
+                                         gw_system *system);
 
 /* Its definition, for gw_system_create(). */
 gw_system_def gw_scene_system_def(const gw_scene_system *system);

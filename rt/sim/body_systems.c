@@ -183,7 +183,7 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     if (!take_bodies(def, d))
         return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
     d->mechanism = is_mechanism(def->scene, d->from);
-    d->projected_body = d->from->projected_body;
+    d->projected = d->from->projected;
     bool limited = has_limits(d->from), silent = d->mechanism && d->joint_count == 0;
     const gw_scene_system *from = d->from;
     gw_error open = {0};

@@ -112,15 +112,20 @@ void gw_simulation_engage_softly(gw_simulation *s)
  * kept. */
 static void begin_at_tick_zero(gw_simulation *s)
 {
-    int unlike = gw_scene_dynamics_projected_body(s->scenario->dynamics);
+    gw_projection unlike = gw_scene_dynamics_projection(s->scenario->dynamics);
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_haptic_tool *tool = &s->tools[i];
         gw_haptic_tool_restart(tool, s->scenario->dt / s->scenario->substeps);
         if (gw_haptic_tool_is_projected(tool))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_PROJECTED, .tool = i});
     }
-    if (unlike >= 0)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_PROJECTED, .tool = -1, .object = unlike});
+    if (unlike.number >= 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_PROJECTED,
+                                         .tool = -1,
+                                         .object = unlike.number,
+                                         .joint = 1 + unlike.joint,
+                                         .stated = unlike.stated,
+                                         .value = unlike.actual});
 }
 
 static void apply_state(gw_simulation *s, const gw_command *command)

@@ -471,12 +471,12 @@ const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics
     return system >= 0 && m->locals ? gw_local_models_resisted(m->locals, system) : NULL;
 }
 
-int gw_scene_dynamics_projected_body(const gw_scene_dynamics *m)
+gw_projection gw_scene_dynamics_projection(const gw_scene_dynamics *m)
 {
     for (int i = 0; i < m->system_count; i++)
-        if (m->systems[i].projected_body >= 0)
-            return m->systems[i].projected_body;
-    return gw_free_bodies_projected_body(m);
+        if (m->systems[i].projected.number >= 0)
+            return m->systems[i].projected;
+    return (gw_projection){.number = gw_free_bodies_projected_body(m), .joint = -1};
 }
 
 /* ---- what it tells -------------------------------------------------------------------------- */

@@ -134,9 +134,8 @@ void gw_scene_dynamics_set_resisted(gw_scene_dynamics *dynamics, int tool,
 const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics *dynamics,
                                                          int tool);
 
-/* A body of the scene whose initial velocity, or joint position, is not the one stated as its
- * constraints do not allow that; -1: none. */
-int gw_scene_dynamics_projected_body(const gw_scene_dynamics *dynamics);
+/* A body of the scene whose initial velocity, or joint position, is not the one stated. */
+gw_projection gw_scene_dynamics_projection(const gw_scene_dynamics *dynamics);
 
 /* Location of a finding: body of the scene, -1: not known; constraint, -1: none. */
 typedef struct gw_found_at {

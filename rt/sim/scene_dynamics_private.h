@@ -77,7 +77,7 @@ typedef struct gw_dynamic_system {
     gw_free_body_hand *hands;
     gw_pose *poses; /* scratch, per body and ground */
     gw_twist *twists;
-    int projected_body; /* body of the scene whose initial velocity is not the one stated, or -1 */
+    gw_projection projected; /* gw_scene_system_projection() */
     int ground_count;
     gw_dynamic_ground *grounds;
     gw_transition joining; /* of the largest joint offset after an edit, along x */

@@ -297,10 +297,11 @@ typedef struct gw_event {
     int tool;       /* -1: it is about `object` */
     int object;     /* a free one; -1: not known */
     int constraint; /* 1 + its index in the scene; 0: none */
+    int joint;      /* the same; one whose position is `value` instead of `stated` (m, rad) */
     gw_stage stage; /* of an overrun: the one that took longest */
     gw_run_state state;
     gw_motion_outcome outcome;
-    double value;
+    double value, stated;
 } gw_event;
 
 /* ---- the simulation ------------------------------------------------------------------------ */

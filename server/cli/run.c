@@ -35,7 +35,7 @@ typedef struct run {
     bodies_csv *bodies;
     double wall_us, residual_max, depth_max;
     double gap_min, impulse_max; /* least gap (m), largest impulse in a tick (N s) */
-    gw_event events[RUN_EVENTS]; /* one for each kind and body */
+    gw_event *events;            /* owned, RUN_EVENTS: one for each kind and body */
     unsigned counted[RUN_EVENTS];
     int event_count;
     gw_task_run task; /* where a task is run */
@@ -68,6 +68,8 @@ static bool start_run(run *r, const options *o, gw_error *error)
     r->sim = gw_sim_create(r->scene, error);
     if (!r->sim)
         return false;
+    if (!(r->events = calloc(RUN_EVENTS, sizeof *r->events)))
+        return gw_fail(error, GW_FAILED, "", "no memory for the events");
     if (!command_create(o->csv, &r->csv, error))
         return false;
     if (o->wrenches && !o->csv)
@@ -93,6 +95,7 @@ static void finish_run(run *r)
     gw_scene_destroy(r->scene);
     bodies_csv_destroy(r->bodies);
     free(r->wrenches);
+    free(r->events);
     FILE *const files[] = {r->csv, r->bodies_file, r->collisions, r->device};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i])

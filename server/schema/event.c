@@ -28,6 +28,9 @@ static const wire_field of_event[] = {
     {"tool", WHOLE, .flags = SOMETIMES},
     {"object", ID, .flags = SOMETIMES},
     {"constraint", ID, .flags = SOMETIMES},
+    {"joint", ID, .flags = SOMETIMES, .about = "that begins elsewhere than stated"},
+    {"stated", NUMBER, .flags = SOMETIMES, .about = "position of the joint", .unit = "m, rad"},
+    {"actual", NUMBER, .flags = SOMETIMES, .about = "position of the joint", .unit = "m, rad"},
     {"over_us", NUMBER, .flags = SOMETIMES},
     {"stage", TEXT, .flags = SOMETIMES, .about = "of a tick that was late or too long"},
     {"withheld", NUMBER, .flags = SOMETIMES, .unit = "N s; the most of one tick"},
@@ -109,9 +112,20 @@ static const char *constraint_of(const gw_event *event, const gw_scene *scene)
     return known ? scene->constraints[event->constraint - 1].id : NULL;
 }
 
-/* The event's sentence, with the name inserted where it has a place for one. */
-static json_t *message_of(const gw_event *event, const char *object)
+/* The id of the joint that begins elsewhere than stated; NULL where there is none. */
+static const char *joint_of(const gw_event *event, const gw_scene *scene)
 {
+    bool known = event->joint > 0 && event->joint <= scene->joint_count;
+    return known ? scene->joints[event->joint - 1].id : NULL;
+}
+
+/* The event's sentence, with the name inserted where it has a place for one. */
+static json_t *message_of(const gw_event *event, const char *object, const char *joint)
+{
+    if (event->kind == GW_EVENT_PROJECTED && joint)
+        return json_sprintf("%s begins elsewhere than stated: joint %s is at %.6g instead of "
+                            "%.6g, as its relations do not allow that.",
+                            object, joint, event->value, event->stated);
     const char *words = words_of[event->kind].message, *hole = strstr(words, "%s");
     const char *name = event->kind == GW_EVENT_STATE ? wire_run_states[event->state] : object;
     return hole ? json_sprintf("%.*s%s%s", (int)(hole - words), words, name, hole + 2)
@@ -167,11 +181,12 @@ json_t *wire_event(const gw_event *event, const gw_scene *scene, unsigned counte
     if (!words->kind)
         return NULL;
     const char *object = object_of(event, scene), *constraint = constraint_of(event, scene);
+    const char *joint = joint_of(event, scene);
     const char *about = constraint && event->kind == GW_EVENT_DEGENERATE ? constraint : object;
     bool named = event->kind != GW_EVENT_STATE && strstr(words->message, "%s");
     json_t *json = json_pack("{s:f, s:I, s:s, s:s, s:o}", "time", (double)event->tick / scene->rate,
                              "tick", (json_int_t)event->tick, "kind", words->kind, "severity",
-                             words->severity, "message", message_of(event, about));
+                             words->severity, "message", message_of(event, about, joint));
     if (!json)
         return NULL;
     if (named && event->tool >= 0)
@@ -180,6 +195,11 @@ json_t *wire_event(const gw_event *event, const gw_scene *scene, unsigned counte
         wire_add(json, "object", json_string(object));
     if (constraint)
         wire_add(json, "constraint", json_string(constraint));
+    if (joint) {
+        wire_add(json, "joint", json_string(joint));
+        wire_add(json, "stated", json_real(event->stated));
+        wire_add(json, "actual", json_real(event->value));
+    }
     add_details(json, event);
     if (counted > 1)
         wire_add(json, "count", json_integer(counted));
