@@ -311,7 +311,7 @@ static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
     wire_add(figures, "contact", contact);
 }
 
-/* Adds the mobility and the redundant relations at the start of the run. */
+/* Adds the mobility and the redundant relations at the start, and the energy of edits. */
 static bool add_freedoms(json_t *figures, const run *r)
 {
     const gw_scene *s = r->scene;
@@ -334,6 +334,7 @@ static bool add_freedoms(json_t *figures, const run *r)
     }
     wire_add(figures, "mobility", json_integer(gw_layout_mobility(s, layout)));
     wire_add(figures, "redundant", ids);
+    wire_add(figures, "edits", json_real(gw_sim_snapshot(r->sim)->energy.edits));
     return true;
 }
 

@@ -282,6 +282,22 @@ test('a scene without a tool runs, its tool columns are zero', () => {
   assert.ok(row.slice(1).every((v) => v === 0));
 });
 
+test('the energy of contact springs that begin loaded is told as edits, and the books close', () => {
+  const file = join(scratch, 'crate.json');
+  const objects = [
+    { id: 'floor', geometry: { type: 'box', size: [1, 1, 0.1] }, pose: { p: [0, 0, -0.05] }, fixed: true },
+    { id: 'crate', geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p: [0, 0, 0.05] }, free: true },
+  ];
+  const scene = { format: 'guideway-scene/1', gravity: [0, 0, -9.81], contact: { enabled: true }, objects };
+  writeFileSync(file, JSON.stringify(scene));
+  const { edits, energy } = run(file, '--seconds', '0.5');
+  assert.ok(edits > 0);
+  assert.equal(edits, energy.edits);
+  assert.ok(
+    Math.abs(energy.final - energy.initial - energy.work_in - energy.motors + energy.dissipated - edits) < 1e-12,
+  );
+});
+
 test('constraints without ids get them, and two tools hold two objects', () => {
   const file = join(scratch, 'two-hands.json');
   const box = { type: 'box', size: [0.1, 0.1, 0.1] };
