@@ -271,12 +271,14 @@ void gw_operational_body_inverse_inertia(const gw_model *model, int body, double
     }
 }
 
-#define SAME_MOTION 1e-9 /* of the largest of J D^-1 J^T: less is no freedom */
+#define SAME_MOTION 1e-9  /* of the largest of J D^-1 J^T: less is no freedom */
+#define NO_MOTION   1e-11 /* of the body's inverse mass: less is rounding, where rows lock a body */
 
-/* The rank of a symmetric positive semidefinite 6 x 6 matrix, by Cholesky with pivots. */
-static int rank_of(double m[6][6])
+/* The rank of a symmetric positive semidefinite 6 x 6 matrix whose entries are exact to `least`, by
+ * Cholesky with pivots. */
+static int rank_of(double m[6][6], double least)
 {
-    double largest = 0;
+    double largest = least / SAME_MOTION;
     for (int i = 0; i < 6; i++)
         largest = fmax(largest, m[i][i]);
     for (int rank = 0; rank < 6; rank++) {
@@ -295,14 +297,15 @@ static int rank_of(double m[6][6])
     return 6;
 }
 
-int gw_operational_body_freedoms(const gw_model *model, int body, double length, double *work)
+int gw_operational_body_freedoms(const gw_model *model, int body, double mass, double length,
+                                 double *work)
 {
     double inverse[6][6];
     gw_operational_body_inverse_inertia(model, body, work, inverse);
     for (int i = 0; i < 6; i++)
         for (int k = 0; k < 6; k++)
             inverse[i][k] *= (i < 3 ? 1 : length) * (k < 3 ? 1 : length);
-    return rank_of(inverse);
+    return rank_of(inverse, NO_MOTION / mass);
 }
 
 void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],

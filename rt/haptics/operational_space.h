@@ -67,8 +67,10 @@ void gw_operational_inverse_inertia(const gw_model *model, int dof, const double
 void gw_operational_body_inverse_inertia(const gw_model *model, int body, double *work,
                                          double out[6][6]);
 
-/* Number of freedoms of a body: the rank of that matrix, rotations weighted by `length` (m). */
-int gw_operational_body_freedoms(const gw_model *model, int body, double length, double *work);
+/* Number of freedoms of a body of this mass (kg): the rank of that matrix, rotations weighted by
+ * `length` (m). */
+int gw_operational_body_freedoms(const gw_model *model, int body, double mass, double length,
+                                 double *work);
 
 /* State of the held frame at the start of a tick. */
 typedef struct gw_operational_state {

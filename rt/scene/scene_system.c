@@ -818,7 +818,8 @@ static bool assemble_system(builder *w, gw_error *error)
     for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
-        s->members[i].freedoms = gw_operational_body_freedoms(model, i, s->length, work);
+        s->members[i].freedoms =
+            gw_operational_body_freedoms(model, i, s->bodies[i].mass.mass, s->length, work);
     }
     free(work);
     gw_system_destroy(system);

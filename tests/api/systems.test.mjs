@@ -1461,6 +1461,29 @@ test('solutions tell what the whole linkage may still do', async () => {
   assert.equal((await expect(200, 'GET', '/solutions/coupler')).json.system, undefined);
 });
 
+// What two skew joints lock can move by no more than their rounding, which is no freedom.
+test('a body that a loop locks stands still, whatever swings on it', async () => {
+  const skew = (object, x, y) => {
+    const axis = [x, y, 0.3].map((e) => e / Math.hypot(x, y, 0.3));
+    return { object, at: { p: [x, y, 0.1], q: about(axis, 0.7) } };
+  };
+  const lock = (id, type, ...at) => ({ id, type, a: skew('mast', ...at), b: skew('world', ...at) });
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'locked',
+    objects: ['mast', 'vane'].map((id) => ({ ...box(id, [0, 0, 0]), free: true })),
+    joints: [
+      lock('one', 'cylindrical', 0.13, 0.07),
+      lock('two', 'universal', -0.11, 0.19),
+      revolute('bearing', frame('vane'), frame('mast')),
+    ],
+  });
+  const told = async (id) => (await expect(200, 'GET', `/solutions/${id}`)).json.system;
+  const linkage = 'the linkage of 2 bodies has 1 freedom; this one';
+  assert.deepEqual(await told('mast'), { bodies: 2, mobility: 1, freedoms: 0, words: `${linkage} stands still` });
+  assert.deepEqual(await told('vane'), { bodies: 2, mobility: 1, freedoms: 1, words: `${linkage} moves with it` });
+});
+
 // A body that is joined to nothing else that moves: what its one relation leaves it.
 const lone = [
   ['revolute', '1 freedom: turns about its axis (1)'],
