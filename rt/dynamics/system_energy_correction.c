@@ -132,7 +132,8 @@ double gw_system_remove_energy(gw_system *s, double energy)
  *
  *   |F| |x| eps
  *
- * of potential energy: weights and springs at where they act, forces of joints at the coordinates.
+ * of potential energy: weights and springs at where they act, forces of joints at the coordinates,
+ * all of a joint's friction also where it has come to rest within the step.
  * A body's place is the sum of the arms that lead there, and as exact as the longest of them.
  */
 double gw_system_energy_rounding(const gw_system *s)
@@ -145,7 +146,8 @@ double gw_system_energy_rounding(const gw_system *s)
                    (gw_norm(k->pose.p) + gw_norm(k->def.parent_from_f.p) +
                     gw_norm(k->def.body_from_m.p) + gw_norm(k->def.mass.com));
         for (int j = 0; j < k->dof && !k->is_free; j++)
-            moments += fabs(s->joint_force[k->first + j] * k->joint.z[j]);
+            moments +=
+                fmax(fabs(s->joint_force[k->first + j]), k->def.friction[j]) * fabs(k->joint.z[j]);
     }
     return PLACE_ROUNDING * moments + masses * REST_SPEED * REST_SPEED;
 }
