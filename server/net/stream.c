@@ -328,7 +328,7 @@ static void refresh_poses(gw_stream *stream, const app_document *document, uint6
 static bool poses_ready(gw_stream *stream, const stream_client *client)
 {
     uint64_t now = stream_now_us();
-    if (now >= stream->poses_us + STREAM_FRESH_US) {
+    if (now >= stream->poses_us + STREAM_TICK_US) {
         app_document *document;
         if (app_try_read_state(stream->app, &document, &stream->now))
             refresh_poses(stream, document, now);

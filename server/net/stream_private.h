@@ -11,10 +11,10 @@
 
 #include "server/net/stream.h"
 
-#define STREAM_TICK_US  4000 /* of the timer: bounds the rate of poses and the delay of events */
+#define STREAM_TICK_US  4000 /* of the timer: bounds age and rate of poses, and delay of events */
 #define STREAM_STATE_US 100000
 #define STREAM_SCENE_US 50000  /* between two documents of one index */
-#define STREAM_FRESH_US 1000   /* of the timer, while an event is awaited; age of poses at most */
+#define STREAM_FRESH_US 1000   /* of the timer, while an event is awaited */
 #define STREAM_EVENT_US 10000  /* a document of the same index waits so long for its event */
 #define STREAM_PUSH_US  250000 /* a push ends that is not repeated within this */
 #define STREAM_AUTH_US  5000000
