@@ -667,9 +667,15 @@ bool gw_assembly_moves(const gw_assembly *w, int body)
 const char *gw_assembly_remaining(const gw_assembly *w, int n)
 {
     assert(n >= 0);
+    const gw_relation *before = NULL;
     for (int i = 0; i < w->relation_count; i++) {
         const gw_relation *r = &w->relations[i];
-        if (gw_assembly_holds(w, r) || n-- > 0)
+        if (gw_assembly_holds(w, r))
+            continue;
+        bool named = before && r->kind == GW_RELATION_LINK && before->kind == r->kind &&
+                     before->index == r->index;
+        before = r;
+        if (named || n-- > 0)
             continue;
         switch (r->kind) {
         case GW_RELATION_CONSTRAINT:

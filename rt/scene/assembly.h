@@ -120,7 +120,7 @@ void gw_assembly_solve(gw_assembly *assembly, const gw_assembly_options *options
 double gw_assembly_take_best(gw_assembly *assembly);
 
 /* The id of the n-th relation that the present poses violate, n from 0: constraints first, in the
- * order of the scene; for a mechanism's own joint the mechanism's id. NULL: no more. */
+ * order of the scene; for a mechanism's own joints the mechanism's id, once. NULL: no more. */
 const char *gw_assembly_remaining(const gw_assembly *assembly, int n);
 
 /* Writes poses of all objects, positions of mechanisms, and stated positions of joints whose zero

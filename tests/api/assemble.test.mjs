@@ -415,7 +415,9 @@ test('limits are kept, and gears keep their ratio', async () => {
   assert.ok(answers[0] > 0.1 && answers[1] < -0.1, `${answers}`); // either elbow, as its limits have it
   const torn = assemble(file('crane2.json', crane([0.1, 0.4, 0.5], { limits: { lower: 0.1, upper: 0.3 } })));
   assert.equal(torn.status, 1);
-  assert.ok(JSON.parse(torn.stdout).remaining.length > 0);
+  const { remaining } = JSON.parse(torn.stdout);
+  assert.ok(remaining.length > 0);
+  assert.equal(new Set(remaining).size, remaining.length, `each id once: ${remaining}`);
 });
 
 test('where relations remain nothing is committed', async () => {
