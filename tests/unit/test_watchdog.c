@@ -419,6 +419,15 @@ static void the_ticks_before_a_fault_are_kept(void **state)
     gw_halt_record why;
     rig *r = start(true);
     nap(1200);
+    if (gw_halt_latch_read(&r->halt, &why)) {
+        gw_loop_figures figures;
+        gw_loop_figures_read(r->loop, &figures);
+        stop(r);
+        fail_msg(
+            "halted before the fault: cause %d, %d ticks missed, the longest %.0f us in stage %d",
+            (int)why.cause, (int)figures.ticks.missed, figures.ticks.worst[0].tick_us,
+            (int)figures.ticks.worst[0].stage);
+    }
     assert_int_equal(gw_fault_log_numbers(r->faults, numbers), 0);
     atomic_store(&device.silent, true);
     EVENTUALLY(gw_fault_log_numbers(r->faults, numbers) == 1);
