@@ -61,6 +61,9 @@ bool app_is_saved(gw_app *app, const app_document *document);
 /* The scene as text, as a scene file has it: one reference. NULL when memory is short. */
 gw_text *app_document_scene(const app_document *document);
 
+/* Entry `index` of a list of the scene as text, as a scene file has it: one reference. */
+gw_text *app_document_entry(const app_document *document, const char *list, int index);
+
 /* Returns the newest document and a snapshot whose object indices belong to its scene. Right after
  * an edit it waits for the loop's next tick, VIEW_WAIT_MS at most; after that the snapshot has no
  * tools. */

@@ -325,6 +325,13 @@ const app_part *app_document_parts(const app_document *document, int *count)
     return document->texts->parts;
 }
 
+gw_text *app_document_entry(const app_document *document, const char *list, int index)
+{
+    const app_part *part = part_of(document, list);
+    assert(part && index >= 0 && index < part->count);
+    return text_ref(part->texts[index]);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static char *append_bytes(char *at, const char *data, size_t size)

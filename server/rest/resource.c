@@ -74,7 +74,12 @@ static void answer_entry(api_call *call, int status, const app_document *documen
 {
     const gw_resource *r = row_of(call);
     resource_view view = {call->app, document, call->snapshot};
-    api_part(call, status, document, entry_json(r, &view, index));
+    if (r->show) {
+        api_part(call, status, document, r->show(&view, index));
+        return;
+    }
+    api_tag(call, document);
+    api_text(call, status, app_document_entry(document, r->collection, index));
 }
 
 void resource_missing(api_call *call, const gw_scene *scene)

@@ -97,6 +97,160 @@ static bool refuse_text(const json_error_t *bad, gw_error *error)
                    DBL_MAX);
 }
 
+/* ---- plain text -------------------------------------------------------------------------------
+ *
+ * Control points and meshes are long lists of numbers, on which the library spends thousands of
+ * instructions each. Valid text without escapes and non-ASCII characters is read here; for
+ * everything else these functions return NULL, and the library reads it or says what is wrong.
+ */
+
+typedef struct reader {
+    const char *at, *end;
+} reader;
+
+/* The next character; 0 at the end. */
+static char next_of(const reader *r)
+{
+    return r->at < r->end ? *r->at : 0;
+}
+
+static bool take(reader *r, char c)
+{
+    bool found = next_of(r) == c;
+    r->at += found;
+    return found;
+}
+
+static void skip_space(reader *r)
+{
+    while (next_of(r) == ' ' || next_of(r) == '\n' || next_of(r) == '\t' || next_of(r) == '\r')
+        r->at++;
+}
+
+/* Appends digits to *n; returns how many there were. */
+static int read_digits(reader *r, uint64_t *n)
+{
+    const char *from = r->at;
+    for (; next_of(r) >= '0' && next_of(r) <= '9'; r->at++)
+        *n = 10 * *n + (uint64_t)(*r->at - '0');
+    return (int)(r->at - from);
+}
+
+/* A number that another character follows. n / 10^k with both exact is rounded correctly. */
+static json_t *read_number(reader *r)
+{
+    static const double tens[] = {1,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+    const char *from = r->at;
+    bool negative = take(r, '-');
+    bool zero = next_of(r) == '0';
+    uint64_t n = 0, power = 0;
+    int count = read_digits(r, &n), after = 0;
+    if (count == 0 || count > 18 || (zero && count > 1))
+        return NULL;
+    bool real = take(r, '.');
+    if (real && (after = read_digits(r, &n)) == 0)
+        return NULL;
+    bool scaled = take(r, 'e') || take(r, 'E');
+    if (scaled && !take(r, '-'))
+        take(r, '+');
+    if ((scaled && read_digits(r, &power) == 0) || r->at == r->end)
+        return NULL;
+    if (!real && !scaled)
+        return json_integer(negative ? -(json_int_t)n : (json_int_t)n);
+    if (!scaled && count + after <= 18 && n < (uint64_t)1 << 53)
+        return json_real((negative ? -(double)n : (double)n) / tens[after]);
+    double value = strtod(from, NULL);
+    return isfinite(value) ? json_real(value) : NULL;
+}
+
+/* A string between quotation marks; NULL where it is not plain. */
+static const char *read_string(reader *r, size_t *size)
+{
+    if (!take(r, '"'))
+        return NULL;
+    const char *from = r->at;
+    while (next_of(r) >= ' ' && next_of(r) < 127 && *r->at != '"' && *r->at != '\\')
+        r->at++;
+    *size = (size_t)(r->at - from);
+    return take(r, '"') ? from : NULL;
+}
+
+static json_t *read_value(reader *r);
+
+/* Reads an entry or member of `list`; false where it is not plain. */
+static bool read_entry(reader *r, json_t *list, bool object)
+{
+    char name[64];
+    size_t size = 0;
+    if (!object)
+        return json_array_append_new(list, read_value(r)) == 0;
+    skip_space(r);
+    const char *text = read_string(r, &size);
+    if (!text || size >= sizeof name)
+        return false;
+    memcpy(name, text, size);
+    name[size] = 0;
+    skip_space(r);
+    return take(r, ':') && !json_object_get(list, name) &&
+           json_object_set_new_nocheck(list, name, read_value(r)) == 0;
+}
+
+static json_t *read_list(reader *r, bool object)
+{
+    const char close = object ? '}' : ']';
+    json_t *list = object ? json_object() : json_array();
+    r->at++;
+    skip_space(r);
+    if (list && take(r, close))
+        return list;
+    while (list && read_entry(r, list, object)) {
+        skip_space(r);
+        if (take(r, close))
+            return list;
+        if (!take(r, ','))
+            break;
+    }
+    json_decref(list);
+    return NULL;
+}
+
+static bool take_word(reader *r, const char *word)
+{
+    size_t size = strlen(word);
+    bool found = (size_t)(r->end - r->at) >= size && memcmp(r->at, word, size) == 0;
+    r->at += found ? size : 0;
+    return found;
+}
+
+static json_t *read_value(reader *r)
+{
+    size_t size = 0;
+    skip_space(r);
+    const char c = next_of(r);
+    if (c == '{' || c == '[')
+        return read_list(r, c == '{');
+    if (c == '"') {
+        const char *text = read_string(r, &size);
+        return text ? json_stringn_nocheck(text, size) : NULL;
+    }
+    if (take_word(r, "true") || take_word(r, "false"))
+        return json_boolean(c == 't');
+    return take_word(r, "null") ? json_null() : read_number(r);
+}
+
+/* The value of plain text, which is nested no deeper than GW_MAX_JSON_DEPTH; else NULL. */
+static json_t *read_plain(const char *text, size_t size)
+{
+    reader r = {text, text + size};
+    json_t *value = read_value(&r);
+    skip_space(&r);
+    if (r.at == r.end)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
 static json_t *parse_bounded(const char *text, size_t size, size_t most, gw_error *error)
 {
     wire_errors_clear();
@@ -110,7 +264,9 @@ static json_t *parse_bounded(const char *text, size_t size, size_t most, gw_erro
         return NULL;
     }
     json_error_t bad;
-    json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &bad);
+    json_t *value = read_plain(text, size);
+    if (!value)
+        value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &bad);
     if (wire_memory_short()) {
         json_decref(value);
         gw_fail(error, GW_FAILED, "", "memory is short");
@@ -342,14 +498,14 @@ gw_text *wire_text(json_t *value)
     return whole ? text_take(&out) : NULL;
 }
 
-json_t *wire_merge(const json_t *target, const json_t *patch)
+json_t *wire_merge(const json_t *target, json_t *patch)
 {
     if (!json_is_object(patch))
-        return json_deep_copy(patch);
+        return json_incref(patch);
     json_t *merged = json_is_object(target) ? json_copy((json_t *)target) : json_object();
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)patch, name, value)
+    json_object_foreach(patch, name, value)
     {
         if (json_is_null(value))
             json_object_del(merged, name);

@@ -38,8 +38,9 @@ void wire_errors_clear(void);
  * passes. */
 gw_text *wire_text(json_t *value);
 
-/* RFC 7396 merge patch: `target` with `patch` applied, a new reference. */
-json_t *wire_merge(const json_t *target, const json_t *patch);
+/* RFC 7396 merge patch: `target` with `patch` applied, a new reference. It shares the values of
+ * both that are not objects. */
+json_t *wire_merge(const json_t *target, json_t *patch);
 
 /* ---- memory -------------------------------------------------------------------------------- */
 

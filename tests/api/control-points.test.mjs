@@ -259,3 +259,52 @@ test('every refusal of a series names the contact, and what is accepted can be o
     assert.equal((await put(server, 'scene', stated)).status, 200, 'what was accepted can be opened');
   });
 });
+
+test('numbers of control points are read to the last bit, however they are written', async () => {
+  const forms = ['0', '-0', '0.0', '1e-3', '2.5E-2', '-0.1', '0.30000000000000004', '0.1234567890123456789', '5e-324']
+    .concat([
+      '0.000000000000000001',
+      '9007199254740993e-17',
+      '-1',
+      '0.1e+1',
+      '0.09007199254740993',
+      '1.7976931348e-308',
+    ])
+    .concat(Array.from({ length: 60 }, (_, k) => String(Math.sin(k) * 10 ** -(k % 9))));
+  const rows = Array.from({ length: forms.length }, (_, i) => [0, 1].map((j) => [String(i / 10), String(j), forms[i]]));
+  const points = `[ ${rows.map((row) => `[${row.map((p) => `[${p.join(' , ')}]`).join(',\n')}]`).join(',')}]`;
+  const inner = Array.from({ length: forms.length }, (_, i) => i);
+  const knots = JSON.stringify([
+    [0, ...inner, forms.length - 1],
+    [0, 0, 1, 1],
+  ]);
+  const geometry = `{"type":"nurbs-surface","degree":[1,1],"knots":${knots},"points":${points}}`;
+  await running(inTrough(), async (server) => {
+    for (const id of ['"read"', '"re\\u0061d"']) {
+      const posted = await request(
+        server,
+        'POST',
+        '/api/v1/objects',
+        `{"id":${id},"geometry":${geometry},"fixed":true}`,
+      );
+      assert.equal(posted.status, 201, posted.text);
+      const read = (await get(server, 'objects/read')).geometry.points;
+      assert.deepEqual(
+        read,
+        JSON.parse(points, (_, x) => (Object.is(x, -0) ? 0 : x)),
+      );
+      assert.equal((await request(server, 'DELETE', '/api/v1/objects/read')).status, 204);
+    }
+    for (const [body, line] of [
+      ['{"pose":{"p":[0,0,01]}}', 1],
+      ['{"pose":\n{"p":[0,0,1.]}}', 2],
+      ['{"pose":{"p":[0,0,1e400]}}', 1],
+      ['{"fixed":true,\n\n"fixed":true}', 3],
+      ['{"fixed":true', 1],
+    ]) {
+      const refused = await request(server, 'PATCH', '/api/v1/objects/trough', body);
+      assert.equal(refused.status, 400, refused.text);
+      assert.match(refused.json.detail, new RegExp(`line ${line} column`));
+    }
+  });
+});
