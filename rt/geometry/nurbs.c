@@ -444,6 +444,27 @@ static void fill_points(gw_nurbs *s, const gw_nurbs_def *def)
     s->size = gw_distance(box->low, box->high);
 }
 
+bool gw_nurbs_same_spans(const gw_nurbs *a, const gw_nurbs *b)
+{
+    bool same = a->dimension == b->dimension && a->rational == b->rational;
+    for (int k = 0; same && k < a->dimension; k++) {
+        const gw_nurbs_direction *p = &a->direction[k], *q = &b->direction[k];
+        same =
+            p->degree == q->degree && p->count == q->count && p->low == q->low &&
+            p->high == q->high && p->trimmed == q->trimmed &&
+            memcmp(p->knots, q->knots, (size_t)(p->count + p->degree + 1) * sizeof *p->knots) == 0;
+    }
+    return same;
+}
+
+bool gw_nurbs_equal(const gw_nurbs *a, const gw_nurbs *b)
+{
+    size_t points = (size_t)(a->direction[0].count * a->direction[1].count);
+    return gw_nurbs_same_spans(a, b) && !a->weights == !b->weights &&
+           memcmp(a->stated, b->stated, points * sizeof *a->stated) == 0 &&
+           (!a->weights || memcmp(a->weights, b->weights, points * sizeof *a->weights) == 0);
+}
+
 /* True if control points i and j coincide. */
 static bool same_point(const gw_nurbs *s, int i, int j)
 {
@@ -651,6 +672,11 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
         fill_direction(&s->direction[k], k < def->dimension ? def->knots[k] : (double[]){0, 1},
                        k < def->dimension && def->trimmed[k] ? def->trim[k] : NULL);
     fill_points(s, def);
+    const bool near = def->like && gw_nurbs_same_spans(s, def->like);
+    if (near && gw_nurbs_equal(s, def->like)) {
+        gw_nurbs_put(s);
+        return gw_nurbs_get(def->like);
+    }
     if (!(s->size > 1e-9)) {
         gw_nurbs_put(s);
         gw_fail(error, GW_BAD_INPUT, "/points", "all control points are one");
@@ -667,7 +693,7 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
         find_closed(s, k);
         find_kinks(s, k);
     }
-    s->tree = gw_nurbs_tree_create(s);
+    s->tree = gw_nurbs_tree_create(s, near ? def->like : NULL);
     if (!s->tree) {
         gw_nurbs_put(s);
         gw_fail(error, GW_FAILED, "", "no memory for the tree of a curve or surface");
@@ -677,7 +703,7 @@ gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error)
         s->bounds = gw_nurbs_tree_bounds(s->tree);
         s->size = gw_distance(s->bounds.low, s->bounds.high);
     }
-    if (surface && !gw_nurbs_make_edges(s, error)) {
+    if (surface && !gw_nurbs_make_edges(s, near ? def->like : NULL, error)) {
         gw_nurbs_put(s);
         return NULL;
     }

@@ -70,6 +70,7 @@ typedef struct gw_nurbs_def {
     const double *weights;  /* the same number, positive; NULL: all 1 */
     bool trimmed[2];        /* restricted to a part of the knots' domain: */
     double trim[2][2];      /* its least and its greatest parameter */
+    struct gw_nurbs *like;  /* parts of this shape that are the same are reused; NULL: none */
 } gw_nurbs_def;
 
 /*
@@ -81,10 +82,19 @@ typedef struct gw_nurbs_def {
  * 2 degree + 1 repeats that of the first). A direction is closed if its knots are periodic and its
  * last `degree` control points equal the first ones, or if it is clamped and its ends meet. A
  * trimmed direction is not closed: it ends at its trims.
+ *
+ * With `like` the shape is the same to the last bit, and costs as much as the spans that a moved
+ * control point reaches; it is `like` itself where all is equal.
  */
 gw_nurbs *gw_nurbs_create(const gw_nurbs_def *def, gw_error *error);
 gw_nurbs *gw_nurbs_get(gw_nurbs *nurbs); /* one more reference */
 void gw_nurbs_put(gw_nurbs *nurbs);      /* one reference less; NULL is allowed */
+
+/* True if both have the same degrees, knots and trims, and are both rational or both not. */
+bool gw_nurbs_same_spans(const gw_nurbs *a, const gw_nurbs *b);
+
+/* True if both are defined by the same numbers. */
+bool gw_nurbs_equal(const gw_nurbs *a, const gw_nurbs *b);
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
@@ -149,8 +159,9 @@ int gw_nurbs_spans(const gw_nurbs *nurbs, int direction, int *spans);
 void gw_nurbs_bezier(const gw_nurbs *nurbs, const int span[2], const double low[2],
                      const double high[2], gw_homogeneous *points);
 
-/* Sets a surface's `edge` to the curves at the ends of its parameters; false with an error. */
-bool gw_nurbs_make_edges(gw_nurbs *surface, gw_error *error);
+/* Sets a surface's `edge` to the curves at the ends of its parameters; false with an error. `like`:
+ * as in gw_nurbs_def. */
+bool gw_nurbs_make_edges(gw_nurbs *surface, const gw_nurbs *like, gw_error *error);
 
 /* ---- private to this folder ------------------------------------------------------------------ */
 

@@ -10,8 +10,10 @@
 
 typedef struct gw_nurbs_tree gw_nurbs_tree;
 
-/* The tree of a shape whose other members are complete; NULL when memory is short. Not RT safe. */
-gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *nurbs);
+/* The tree of a shape whose other members are complete; NULL when memory is short. `like`: a shape
+ * with the same spans (gw_nurbs_same_spans()), whose parts are reused where control points are the
+ * same; NULL: none. The tree is the same with and without. Not RT safe. */
+gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *nurbs, const gw_nurbs *like);
 void gw_nurbs_tree_destroy(gw_nurbs_tree *tree); /* NULL is fine */
 gw_aabb gw_nurbs_tree_bounds(const gw_nurbs_tree *tree);
 

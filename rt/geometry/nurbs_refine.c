@@ -215,7 +215,8 @@ gw_nurbs *gw_nurbs_elevate(const gw_nurbs *s, int direction, gw_error *error)
 
 /* Control points along the other direction at an end of direction k; NULL if memory is exhausted,
  * or, with *point set, if they coincide. */
-static gw_nurbs *edge_of(const gw_nurbs *s, int k, bool upper, bool *point, gw_error *error)
+static gw_nurbs *edge_of(const gw_nurbs *s, int k, bool upper, gw_nurbs *like, bool *point,
+                         gw_error *error)
 {
     const gw_nurbs_direction *d = &s->direction[k], *other = &s->direction[1 - k];
     double at[GW_MAX_NURBS_DEGREE + 1], share[GW_MAX_NURBS_DEGREE + 1];
@@ -243,7 +244,8 @@ static gw_nurbs *edge_of(const gw_nurbs *s, int k, bool upper, bool *point, gw_e
                         .knot_count = {other->count + other->degree + 1},
                         .knots = {other->knots},
                         .points = points,
-                        .weights = s->rational ? weights : NULL};
+                        .weights = s->rational ? weights : NULL,
+                        .like = like};
     gw_nurbs_keep_trim(other, &def, 0);
     if (points && weights && !*point)
         edge = gw_nurbs_create(&def, error);
@@ -254,11 +256,11 @@ static gw_nurbs *edge_of(const gw_nurbs *s, int k, bool upper, bool *point, gw_e
     return edge;
 }
 
-bool gw_nurbs_make_edges(gw_nurbs *s, gw_error *error)
+bool gw_nurbs_make_edges(gw_nurbs *s, const gw_nurbs *like, gw_error *error)
 {
     for (int i = 0; i < 4; i++) {
         bool point = false;
-        s->edge[i] = edge_of(s, i / 2, i % 2, &point, error);
+        s->edge[i] = edge_of(s, i / 2, i % 2, like ? like->edge[i] : NULL, &point, error);
         if (!s->edge[i] && !point)
             return false;
     }

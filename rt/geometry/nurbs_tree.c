@@ -94,30 +94,35 @@ static void derivative_bounds(const gw_nurbs *s, gw_nurbs_leaf *leaf, const gw_h
     }
 }
 
-static int new_node(gw_nurbs_tree *t)
+/* Room for `count` more entries of `size` bytes; false if memory is exhausted. */
+static bool make_room(void **entries, int used, int *room, int count, size_t size)
 {
-    if (t->node_count == t->node_room) {
-        int room = t->node_room ? 2 * t->node_room : 64;
-        gw_nurbs_node *grown = realloc(t->nodes, (size_t)room * sizeof *grown);
-        if (!grown)
-            return -1;
-        t->nodes = grown;
-        t->node_room = room;
-    }
-    return t->node_count++;
+    int most = *room ? *room : 64;
+    while (most < used + count)
+        most *= 2;
+    void *grown = most > *room ? realloc(*entries, (size_t)most * size) : *entries;
+    if (!grown)
+        return false;
+    *entries = grown;
+    *room = most;
+    return true;
 }
 
-static int new_leaf(gw_nurbs_tree *t)
+/* The first of `count` new nodes; -1 if memory is exhausted. */
+static int new_nodes(gw_nurbs_tree *t, int count)
 {
-    if (t->leaf_count == t->leaf_room) {
-        int room = t->leaf_room ? 2 * t->leaf_room : 64;
-        gw_nurbs_leaf *grown = realloc(t->leaves, (size_t)room * sizeof *grown);
-        if (!grown)
-            return -1;
-        t->leaves = grown;
-        t->leaf_room = room;
-    }
-    return t->leaf_count++;
+    if (!make_room((void **)&t->nodes, t->node_count, &t->node_room, count, sizeof *t->nodes))
+        return -1;
+    t->node_count += count;
+    return t->node_count - count;
+}
+
+static int new_leaves(gw_nurbs_tree *t, int count)
+{
+    if (!make_room((void **)&t->leaves, t->leaf_count, &t->leaf_room, count, sizeof *t->leaves))
+        return -1;
+    t->leaf_count += count;
+    return t->leaf_count - count;
 }
 
 /* Joins two subtrees under a node; -1 where one failed. */
@@ -146,7 +151,7 @@ gw_aabb gw_nurbs_bound_part(const gw_nurbs *s, gw_nurbs_leaf *part)
 /* The subtree of a part of one span, halved until it is flat; its node, or -1. */
 static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, gw_nurbs_leaf part, int depth)
 {
-    int node = new_node(t);
+    int node = new_nodes(t, 1);
     if (node < 0)
         return -1;
     gw_aabb box = gw_nurbs_bound_part(s, &part);
@@ -156,7 +161,7 @@ static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, gw_nurbs_leaf part, i
     double e = gw_nurbs_part_deviation(&part, h);
     double radius = part.bound[1][0] * h[0] + part.bound[0][1] * h[1];
     if (e <= FLAT * radius || depth == MAX_DEPTH || t->leaf_count >= MAX_LEAVES) {
-        int leaf = new_leaf(t);
+        int leaf = new_leaves(t, 1);
         if (leaf < 0)
             return -1;
         t->leaves[leaf] = part;
@@ -171,47 +176,113 @@ static int build_part(gw_nurbs_tree *t, const gw_nurbs *s, gw_nurbs_leaf part, i
     return join_subtrees(t, node, a, b);
 }
 
-/* Spans from first to last of both directions. */
+/* ---- the whole -------------------------------------------------------------------------------
+ *
+ * Nodes and leaves are numbered in preorder, so that a subtree is a range of both. The nodes above
+ * the parts of one span depend on the spans alone: a shape with the same ones has its subtree of a
+ * span in the same position, and where the control points of the span are the same too, it is
+ * copied.
+ */
+
+typedef struct builder {
+    gw_nurbs_tree *tree;
+    const gw_nurbs *nurbs;
+    const gw_nurbs *like; /* a shape with the same spans; NULL: none */
+} builder;
+
+/* Spans from first to last of both directions, and the range of nodes that `like` has for them. */
 typedef struct span_block {
     const int *spans[2];
     int first[2], last[2];
+    int node, end;
 } span_block;
 
-static int build_block(gw_nurbs_tree *t, const gw_nurbs *s, span_block block)
+/* The first (side 0) or last leaf of a subtree. */
+static int end_leaf(const gw_nurbs_tree *t, int node, int side)
+{
+    while (t->nodes[node].child[0] >= 0)
+        node = t->nodes[node].child[side];
+    return ~t->nodes[node].child[0];
+}
+
+static bool same_controls(const gw_nurbs *a, const gw_nurbs *b, const int span[2])
+{
+    const gw_nurbs_direction *u = &a->direction[0], *v = &a->direction[1];
+    bool same = true;
+    for (int i = span[0] - u->degree; same && i <= span[0]; i++) {
+        int at = i * v->count + span[1] - v->degree;
+        same = memcmp(&a->points[at], &b->points[at],
+                      (size_t)(v->degree + 1) * sizeof *a->points) == 0;
+    }
+    return same;
+}
+
+/* Appends nodes node .. end - 1 of `from`, a subtree; its new root, or -1. */
+static int copy_subtree(gw_nurbs_tree *t, const gw_nurbs_tree *from, int node, int end)
+{
+    int first = end_leaf(from, node, 0), leaves = end_leaf(from, node, 1) - first + 1;
+    int root = new_nodes(t, end - node), leaf = root < 0 ? -1 : new_leaves(t, leaves);
+    if (leaf < 0)
+        return -1;
+    memcpy(&t->leaves[leaf], &from->leaves[first], (size_t)leaves * sizeof *t->leaves);
+    memcpy(&t->nodes[root], &from->nodes[node], (size_t)(end - node) * sizeof *t->nodes);
+    for (int i = root; i < root + end - node; i++)
+        for (int k = 0; k < 2; k++)
+            t->nodes[i].child[k] += t->nodes[i].child[k] < 0 ? first - leaf : root - node;
+    return root;
+}
+
+/* The subtree of one pair of spans. */
+static int build_span(const builder *b, const span_block *block)
+{
+    gw_nurbs_tree *t = b->tree;
+    gw_nurbs_leaf part = {.span = {0, 0}};
+    for (int k = 0; k < 2; k++) {
+        part.span[k] = block->spans[k][block->first[k]];
+        const gw_nurbs_direction *d = &b->nurbs->direction[k];
+        part.low[k] = fmax(d->knots[part.span[k]], d->low);
+        part.high[k] = fmin(d->knots[part.span[k] + 1], d->high);
+    }
+    /* the bound of the number of leaves changes no subtree where both trees stay below it */
+    if (b->like && same_controls(b->nurbs, b->like, part.span) &&
+        t->leaf_count + b->like->tree->leaf_count < MAX_LEAVES)
+        return copy_subtree(t, b->like->tree, block->node, block->end);
+    return build_part(t, b->nurbs, part, 0);
+}
+
+static int build_block(const builder *b, span_block block)
 {
     int length[2] = {block.last[0] - block.first[0], block.last[1] - block.first[1]};
-    if (length[0] == 0 && length[1] == 0) {
-        gw_nurbs_leaf part = {.span = {0, 0}};
-        for (int k = 0; k < 2; k++) {
-            part.span[k] = block.spans[k][block.first[k]];
-            const gw_nurbs_direction *d = &s->direction[k];
-            part.low[k] = fmax(d->knots[part.span[k]], d->low);
-            part.high[k] = fmin(d->knots[part.span[k] + 1], d->high);
-        }
-        return build_part(t, s, part, 0);
-    }
-    int k = length[1] > length[0], node = new_node(t);
+    if (length[0] == 0 && length[1] == 0)
+        return build_span(b, &block);
+    int k = length[1] > length[0], node = new_nodes(b->tree, 1);
     if (node < 0)
         return -1;
     span_block first = block, second = block;
     first.last[k] = (block.first[k] + block.last[k]) / 2;
     second.first[k] = first.last[k] + 1;
-    int a = build_block(t, s, first);
-    int b = a < 0 ? -1 : build_block(t, s, second);
-    return join_subtrees(t, node, a, b);
+    if (b->like) {
+        first.node = block.node + 1;
+        first.end = second.node = b->like->tree->nodes[block.node].child[1];
+    }
+    int one = build_block(b, first);
+    int other = one < 0 ? -1 : build_block(b, second);
+    return join_subtrees(b->tree, node, one, other);
 }
 
-gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *s)
+gw_nurbs_tree *gw_nurbs_tree_create(const gw_nurbs *s, const gw_nurbs *like)
 {
     gw_nurbs_tree *t = calloc(1, sizeof *t);
     int counts[2] = {gw_nurbs_spans(s, 0, NULL), gw_nurbs_spans(s, 1, NULL)};
     int *spans = malloc((size_t)(counts[0] + counts[1]) * sizeof *spans);
     int root = -1;
     if (t && spans) {
+        const builder b = {t, s, like};
         gw_nurbs_spans(s, 0, spans);
         gw_nurbs_spans(s, 1, spans + counts[0]);
-        root = build_block(
-            t, s, (span_block){{spans, spans + counts[0]}, {0, 0}, {counts[0] - 1, counts[1] - 1}});
+        root = build_block(&b, (span_block){.spans = {spans, spans + counts[0]},
+                                            .last = {counts[0] - 1, counts[1] - 1},
+                                            .end = like ? like->tree->node_count : 0});
     }
     free(spans);
     if (root == 0)

@@ -21,21 +21,7 @@ static bool same_id(const char *a, const char *b)
 /* Compares the numbers, since a patch of an object creates its shape again. */
 static bool same_nurbs(const gw_nurbs *a, const gw_nurbs *b)
 {
-    size_t points = 1;
-    if (a == b)
-        return true;
-    if (!a || !b || a->dimension != b->dimension || !a->weights != !b->weights)
-        return false;
-    for (int k = 0; k < a->dimension; k++) {
-        const gw_nurbs_direction *p = &a->direction[k], *q = &b->direction[k];
-        if (p->degree != q->degree || p->count != q->count || p->low != q->low ||
-            p->high != q->high || p->trimmed != q->trimmed ||
-            memcmp(p->knots, q->knots, (size_t)(p->count + p->degree + 1) * sizeof *p->knots) != 0)
-            return false;
-        points *= (size_t)p->count;
-    }
-    return memcmp(a->stated, b->stated, points * sizeof *a->stated) == 0 &&
-           (!a->weights || memcmp(a->weights, b->weights, points * sizeof *a->weights) == 0);
+    return a == b || (a && b && gw_nurbs_equal(a, b));
 }
 
 /* Meshes are shared and counted: an unchanged file is the same mesh in memory. */

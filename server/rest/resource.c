@@ -376,8 +376,10 @@ void resource_patch(api_call *call)
     const void *now = entry_of(r, edit.scene, index);
     leave_out_read_only(call);
     json_t *merged = api_merge(call, r->encode(now));
+    wire_decode_like(r->shape ? r->shape(now) : NULL);
     bool read = r->two_parts ? decode_addressed(call, merged, &e, &error)
                              : decode_entry(r, merged, &e, &error);
+    wire_decode_like(NULL);
     json_decref(merged);
     if (!read) {
         api_abandon(call, &edit, &error);

@@ -61,6 +61,8 @@ typedef struct gw_resource {
     bool (*derive)(gw_scene *scene, gw_error *error);
     /* Completes a patched entry; `now` is the entry before. */
     void (*patched)(const json_t *patch, const void *now, void *entry);
+    /* The free-form shape of an entry, whose parts a patched entry reuses; NULL: it has none. */
+    gw_nurbs *(*shape)(const void *entry);
     /* True where an id that is not in the scene belongs to a read-only entry: sets the error. */
     bool (*derived)(const gw_scene *scene, const char *id, gw_error *error);
     /* The error of an id that is not in the scene. NULL: the ids that are. */

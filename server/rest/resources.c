@@ -101,6 +101,11 @@ static void object_begins(const json_t *patch, bool *place, bool *motion)
         says_member(patch, "velocity") || says_member(json_object_get(patch, "body"), "velocity");
 }
 
+static gw_nurbs *shape_of_object(const void *entry)
+{
+    return ((const gw_object *)entry)->shape.nurbs;
+}
+
 /* Takes the velocity from an object that the patch makes fixed. */
 static void patched_object(const json_t *patch, const void *now, void *entry)
 {
@@ -603,7 +608,7 @@ static const gw_resource resources[] = {
     [OBJECTS] = {COLLECTION(object), .rename = gw_scene_rename_object,
                  .shares_ids = &resources[MECHANISMS], .decode_posted = decode_posted_object,
                  .object = object_itself, .users = users_of_object, .begins = object_begins,
-                 .patched = patched_object,
+                 .patched = patched_object, .shape = shape_of_object,
                  .in_use = "%s is referred to by %s: delete these first"},
     [FEATURES] = {COLLECTION(feature), .id = id_of_feature, .find = find_feature,
                   .show = show_feature, .object = object_of_feature, .users = users_of_feature,

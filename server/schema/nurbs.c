@@ -185,10 +185,17 @@ static double *read_net(const json_t *value, const wire_path *at, const char *me
     return NULL;
 }
 
+static _Thread_local gw_nurbs *like;
+
+void wire_decode_like(gw_nurbs *shape)
+{
+    like = shape;
+}
+
 static gw_nurbs *make_shape(const json_t *value, const wire_path *at, int dimension,
                             gw_error *error)
 {
-    gw_nurbs_def def = {.dimension = dimension};
+    gw_nurbs_def def = {.dimension = dimension, .like = like};
     gw_nurbs *shape = NULL;
     gw_error inner = {0};
     bool has_weights = json_object_get(value, "weights") != NULL;

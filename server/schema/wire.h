@@ -71,6 +71,10 @@ bool wire_only(const json_t *object, const char *at, const char *const *allowed,
 /* "stopped", "running", "paused" by gw_run_state; terminated by NULL. */
 extern const char *const wire_run_states[];
 
+/* Until the next call, free-form shapes that this thread decodes reuse parts of `shape`, which must
+ * live as long (gw_nurbs_def.like). NULL: of none. */
+void wire_decode_like(gw_nurbs *shape);
+
 /* ---- scene --------------------------------------------------------------------------------- */
 
 /* wire_get_object() and wire_object(), and so on for an entry of each array of the scene. */

@@ -7,10 +7,12 @@
 #include <cmocka.h>
 #include <float.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nurbs_fixture.h"
 #include "rt/geometry/nurbs_primitive.h"
+#include "rt/geometry/nurbs_tree.h"
 
 /* ---- an independent evaluation -------------------------------------------------------------- */
 
@@ -670,6 +672,84 @@ static void a_sharp_bend_is_a_kink_and_a_round_one_is_none(void **state)
     gw_nurbs_put(s);
 }
 
+static void assert_same_numbers(const double *a, int a_count, const double *b, int b_count)
+{
+    assert_int_equal(a_count, b_count);
+    assert_memory_equal(a, b, (size_t)a_count * sizeof *a);
+}
+
+static void assert_same_shape(const gw_nurbs *a, const gw_nurbs *b)
+{
+    assert_true(gw_nurbs_equal(a, b));
+    assert_memory_equal(&a->bounds, &b->bounds, sizeof a->bounds);
+    assert_true(a->size == b->size);
+    for (int k = 0; k < 2; k++) {
+        const gw_nurbs_direction *p = &a->direction[k], *q = &b->direction[k];
+        assert_int_equal(p->closed, q->closed);
+        assert_same_numbers(p->kinks, p->kink_count, q->kinks, q->kink_count);
+        assert_same_numbers(p->bends, p->bend_count, q->bends, q->bend_count);
+        assert_same_numbers(p->uneven, p->uneven_count, q->uneven, q->uneven_count);
+    }
+    assert_int_equal(a->tree->node_count, b->tree->node_count);
+    assert_int_equal(a->tree->leaf_count, b->tree->leaf_count);
+    assert_memory_equal(a->tree->nodes, b->tree->nodes,
+                        (size_t)a->tree->node_count * sizeof *a->tree->nodes);
+    assert_memory_equal(a->tree->leaves, b->tree->leaves,
+                        (size_t)a->tree->leaf_count * sizeof *a->tree->leaves);
+    for (int k = 0; k < 4; k++) {
+        assert_true(!a->edge[k] == !b->edge[k]);
+        assert_true(!a->pole[k] == !b->pole[k]);
+        if (a->edge[k])
+            assert_same_shape(a->edge[k], b->edge[k]);
+    }
+}
+
+/* A series of shapes, each of which reuses parts of the one before, against shapes made anew. */
+static void a_shape_that_reuses_parts_is_the_same_to_the_last_bit(void **state)
+{
+    (void)state;
+    unsigned long long seed = 11;
+    for (int trial = 0; trial < 120; trial++) {
+        gw_nurbs *last = trial < 8 ? random_bicubic(&seed, 2 + trial, 0.05 * (1 + trial % 4))
+                                   : random_nurbs(&seed, trial);
+        const gw_nurbs_direction *u = &last->direction[0], *v = &last->direction[1];
+        int all = u->count * v->count;
+        gw_nurbs_def def = {.dimension = last->dimension,
+                            .degree = {u->degree, v->degree},
+                            .count = {u->count, v->count},
+                            .knot_count = {u->count + u->degree + 1, v->count + v->degree + 1},
+                            .knots = {u->knots, v->knots},
+                            .points = last->stated,
+                            .weights = last->weights,
+                            .like = last};
+        for (int k = 0; k < last->dimension; k++)
+            gw_nurbs_keep_trim(&last->direction[k], &def, k);
+        gw_nurbs *same = gw_nurbs_create(&def, NULL), *first = gw_nurbs_get(last);
+        assert_ptr_equal(same, last);
+        gw_nurbs_put(same);
+        gw_vec3 *points = malloc((size_t)all * sizeof *points);
+        memcpy(points, last->stated, (size_t)all * sizeof *points);
+        def.points = points;
+        for (int k = 0; k < 4; k++) {
+            int moved = (int)gw_random_uniform(&seed, 0, all), most = k < 3 ? moved : all - 1;
+            for (int i = k < 3 ? moved : 0; i <= most; i++)
+                points[i].z += gw_random_uniform(&seed, -0.1, 0.1);
+            gw_nurbs_def anew = def;
+            anew.like = NULL;
+            gw_nurbs *reused = gw_nurbs_create(&def, NULL), *fresh = gw_nurbs_create(&anew, NULL);
+            assert_non_null(reused);
+            assert_non_null(fresh);
+            assert_same_shape(reused, fresh);
+            gw_nurbs_put(fresh);
+            gw_nurbs_put(last);
+            last = def.like = reused;
+        }
+        gw_nurbs_put(last);
+        gw_nurbs_put(first);
+        free(points);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -686,6 +766,7 @@ int main(void)
         cmocka_unit_test(a_trimmed_shape_is_a_part_of_the_whole),
         cmocka_unit_test(bad_input_is_refused_by_member),
         cmocka_unit_test(a_sharp_bend_is_a_kink_and_a_round_one_is_none),
+        cmocka_unit_test(a_shape_that_reuses_parts_is_the_same_to_the_last_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
