@@ -66,11 +66,31 @@ static gw_vec3 longest_side(const gw_aabb *box)
     return d.y >= d.z ? gw_v3(0, 1, 0) : gw_v3(0, 0, 1);
 }
 
-static int by_centre(const void *a, const void *b)
+static bool is_before(const centre *a, const centre *b)
 {
-    const centre *x = a, *y = b;
-    int by_place = (x->at > y->at) - (x->at < y->at);
-    return by_place ? by_place : x->item - y->item;
+    return a->at < b->at || (!(a->at > b->at) && a->item < b->item);
+}
+
+/* Quickselect: moves the `half` items that come first to the front. */
+static void split_at(centre *c, int count, int half)
+{
+    for (int low = 0, high = count - 1; low < high;) {
+        const centre pivot = c[low + (high - low) / 2];
+        int i = low, j = high;
+        while (i <= j) {
+            while (is_before(&c[i], &pivot))
+                i++;
+            while (is_before(&pivot, &c[j]))
+                j--;
+            if (i <= j) {
+                centre swap = c[i];
+                c[i++] = c[j];
+                c[j--] = swap;
+            }
+        }
+        low = half >= i ? i : low;
+        high = half <= j ? j : half >= i ? high : low;
+    }
 }
 
 /* The subtree of these items becomes the next nodes. */
@@ -87,7 +107,7 @@ static void build_subtree(gw_aabb_tree *t, const gw_aabb *boxes, centre *centres
             const gw_aabb *box = &boxes[centres[i].item];
             centres[i].at = gw_dot(side, gw_add(box->low, box->high));
         }
-        qsort(centres, (size_t)count, sizeof *centres, by_centre);
+        split_at(centres, count, count / 2);
         build_subtree(t, boxes, centres, count / 2);
         build_subtree(t, boxes, centres + count / 2, count - count / 2);
     }

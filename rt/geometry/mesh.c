@@ -131,13 +131,58 @@ static bool fill_mesh(gw_mesh *m, const gw_mesh_def *def)
     return done;
 }
 
-/* ---- closedness ---------------------------------------------------------------------------- */
+/* ---- edges, closedness
+ * ---------------------------------------------------------------------------- */
 
-static int by_ends(const void *a, const void *b)
+bool gw_mesh_same_edge(const gw_mesh_edge *a, const gw_mesh_edge *b)
 {
-    const int *x = a, *y = b;
-    int low = (x[0] > y[0]) - (x[0] < y[0]);
-    return low ? low : (x[1] > y[1]) - (x[1] < y[1]);
+    return a->low == b->low && a->high == b->high;
+}
+
+/* Stable counting sort by the lower or the higher corner; `next`: room for a place by vertex. */
+static void sort_by_corner(const gw_mesh_edge *from, size_t count, bool low, int vertices,
+                           size_t *next, gw_mesh_edge *to)
+{
+    memset(next, 0, ((size_t)vertices + 1) * sizeof *next);
+    for (size_t i = 0; i < count; i++)
+        next[(low ? from[i].low : from[i].high) + 1]++;
+    for (int v = 0; v < vertices; v++)
+        next[v + 1] += next[v];
+    for (size_t i = 0; i < count; i++)
+        to[next[low ? from[i].low : from[i].high]++] = from[i];
+}
+
+gw_mesh_edge *gw_mesh_sorted_edges(const gw_mesh *mesh)
+{
+    assert(mesh);
+    size_t count = 3 * (size_t)mesh->triangle_count;
+    gw_mesh_edge *edges = malloc((count + 1) * sizeof *edges);
+    gw_mesh_edge *other = malloc((count + 1) * sizeof *other);
+    size_t *next = malloc(((size_t)mesh->vertex_count + 1) * sizeof *next);
+    bool sorted = edges && other && next;
+    for (size_t i = 0; sorted && i < count; i++) {
+        const int *t = mesh->triangles[i / 3];
+        int from = t[i % 3], to = t[(i + 1) % 3];
+        edges[i] = (gw_mesh_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3)};
+    }
+    if (sorted) {
+        sort_by_corner(edges, count, false, mesh->vertex_count, next, other);
+        sort_by_corner(other, count, true, mesh->vertex_count, next, edges);
+    }
+    free(other);
+    free(next);
+    if (sorted)
+        return edges;
+    free(edges);
+    return NULL;
+}
+
+/* True if the edge's triangle has it from its lower to its higher corner. */
+static bool goes_up(const gw_mesh *m, const gw_mesh_edge *edge)
+{
+    const int *t = m->triangles[edge->triangle];
+    return (t[0] == edge->low && t[1] == edge->high) || (t[1] == edge->low && t[2] == edge->high) ||
+           (t[2] == edge->low && t[0] == edge->high);
 }
 
 /* A mesh is closed if each edge of a triangle occurs in the other direction in exactly one other
@@ -145,21 +190,14 @@ static int by_ends(const void *a, const void *b)
 static bool find_closed(gw_mesh *m, gw_error *error)
 {
     size_t count = 3 * (size_t)m->triangle_count;
-    int(*edges)[3] = malloc((count + 1) * sizeof *edges); /* low end, high end, direction */
+    gw_mesh_edge *edges = gw_mesh_sorted_edges(m);
     if (!edges)
         return gw_fail(error, GW_FAILED, "", "no memory for a mesh");
-    for (size_t i = 0; i < count; i++) {
-        int from = m->triangles[i / 3][i % 3], to = m->triangles[i / 3][(i + 1) % 3];
-        edges[i][0] = from < to ? from : to;
-        edges[i][1] = from < to ? to : from;
-        edges[i][2] = from < to;
-    }
-    qsort(edges, count, sizeof *edges, by_ends);
     m->closed = count > 0;
     for (size_t i = 0; m->closed && i < count; i += 2)
-        m->closed = i + 1 < count && by_ends(edges[i], edges[i + 1]) == 0 &&
-                    edges[i][2] != edges[i + 1][2] &&
-                    (i + 2 >= count || by_ends(edges[i], edges[i + 2]) != 0);
+        m->closed = i + 1 < count && gw_mesh_same_edge(&edges[i], &edges[i + 1]) &&
+                    goes_up(m, &edges[i]) != goes_up(m, &edges[i + 1]) &&
+                    (i + 2 >= count || !gw_mesh_same_edge(&edges[i], &edges[i + 2]));
     free(edges);
     return true;
 }
@@ -285,33 +323,4 @@ gw_mesh *gw_mesh_hull(const gw_mesh *mesh, gw_error *error)
     if (hull)
         hull->convex = true;
     return hull;
-}
-
-/* ---- edges ----------------------------------------------------------------------------------- */
-
-static int by_corners(const void *a, const void *b)
-{
-    const gw_mesh_edge *x = a, *y = b;
-    int low = (x->low > y->low) - (x->low < y->low);
-    return low ? low : (x->high > y->high) - (x->high < y->high);
-}
-
-bool gw_mesh_same_edge(const gw_mesh_edge *a, const gw_mesh_edge *b)
-{
-    return by_corners(a, b) == 0;
-}
-
-gw_mesh_edge *gw_mesh_sorted_edges(const gw_mesh *mesh)
-{
-    assert(mesh);
-    size_t count = 3 * (size_t)mesh->triangle_count;
-    gw_mesh_edge *edges = malloc((count + 1) * sizeof *edges);
-    for (size_t i = 0; edges && i < count; i++) {
-        const int *t = mesh->triangles[i / 3];
-        int from = t[i % 3], to = t[(i + 1) % 3];
-        edges[i] = (gw_mesh_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3)};
-    }
-    if (edges)
-        qsort(edges, count, sizeof *edges, by_corners);
-    return edges;
 }

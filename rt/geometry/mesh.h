@@ -54,8 +54,8 @@ void gw_mesh_put(gw_mesh *mesh);     /* one reference less; NULL is allowed */
  * coplanar, -1 if there are more corners or memory is exhausted. */
 int gw_convex_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3]);
 
-/* The three edges of each triangle, sorted so that equal ones are adjacent; to be freed with
- * free(). NULL: memory is exhausted. */
+/* The three edges of each triangle, sorted by their corners, equal ones by their triangle; to be
+ * freed with free(). NULL: memory is exhausted. */
 gw_mesh_edge *gw_mesh_sorted_edges(const gw_mesh *mesh);
 bool gw_mesh_same_edge(const gw_mesh_edge *a, const gw_mesh_edge *b);
 
