@@ -746,7 +746,7 @@ static bool take_memory(builder *w, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     for (int i = 0; i < gw_scene_body_count(s); i++)
         w->asked[i] = w->tool[i] = w->cluster[i] = -1;
-    l->system_count = gw_scene_number_systems(s, l->system_of);
+    l->system_count = gw_scene_number_systems(s, false, l->system_of);
     l->systems = l->system_count >= 0
                      ? calloc((size_t)l->system_count + 1, sizeof(gw_scene_system *))
                      : NULL;
@@ -796,6 +796,8 @@ static bool assemble_systems(builder *w, gw_error *error)
                                                &w->known->starts, l->poses, error);
         made = l->systems[i];
     }
+    if (made && !gw_layout_unsolved(l))
+        made = gw_scene_standing_hold(w->scene, edges, l->edge_count, l->poses, error);
     free((void *)edges);
     for (int i = 0; i < l->count; i++)
         l->placements[i]->tool = w->asked[l->placements[i]->object];

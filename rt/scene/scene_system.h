@@ -101,8 +101,9 @@ void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, 
 void gw_scene_system_note_beyond_limits(gw_scene_system *system);
 
 /* Numbers the systems of a scene: of_body[i] is the system of the scene's body i, -1 where it is in
- * none. Returns their number, or -1 when memory is short. */
-int gw_scene_number_systems(const gw_scene *scene, int *of_body);
+ * none. Standing: instead those that would be systems if one of their bodies moved, and have
+ * relations that the layout does not solve. Returns their number, or -1 when memory is short. */
+int gw_scene_number_systems(const gw_scene *scene, bool standing, int *of_body);
 
 /*
  * The system `number` of a scene, assembled: stated joint positions first, then where `poses` (one
@@ -119,6 +120,11 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
                                         const gw_contact_starts *starts, gw_pose *poses,
                                         gw_error *error);
 void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
+
+/* True if every standing group of bodies can hold together, from `poses` on, which stay as they
+ * are; else with the error that gw_scene_system_create() has for it. `edges` as there. */
+bool gw_scene_standing_hold(const gw_scene *scene, const gw_constraint_edge *const *edges,
+                            int edge_count, const gw_pose *poses, gw_error *error);
 
 /* Moves the bodies of system `number` from arbitrary poses to poses that satisfy its relations;
  * false if some remain, which `error` names. */

@@ -31,11 +31,12 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-/* Groups by union-find; related: the group is a system, also if it is connected to ground alone. */
+/* Groups by union-find; related: the group is a system, also if it is connected to ground alone;
+ * joined: it has relations that the layout does not solve. */
 typedef struct grouping {
     const gw_scene *scene;
     int *parent;
-    bool *related;
+    bool *related, *joined;
 } grouping;
 
 /* Joins two objects by a relation; alone: the relation makes a system even with a fixed object. */
@@ -46,12 +47,14 @@ static void relate_objects(grouping *g, int a, int b, bool alone)
         int x = root_of(g->parent, a), y = root_of(g->parent, b);
         g->parent[x] = y;
         g->related[y] = true;
+        g->joined[y] |= g->joined[x] || alone;
     } else if (has_a || has_b) {
         int moves = has_a ? a : b;
         bool link = moves >= g->scene->object_count;
         bool follower = is_massless(g->scene, a) || is_massless(g->scene, b);
+        int root = root_of(g->parent, moves);
         if ((alone || link) && !follower) /* a link has no submanifold of its own to move on */
-            g->related[root_of(g->parent, moves)] = true;
+            g->related[root] = g->joined[root] = true;
     }
 }
 
@@ -134,15 +137,16 @@ static void relate_all(grouping *g)
     }
 }
 
-int gw_scene_number_systems(const gw_scene *s, int *of_body)
+int gw_scene_number_systems(const gw_scene *s, bool standing, int *of_body)
 {
     assert(s && of_body);
     int bodies = gw_scene_body_count(s), count = 0;
     size_t n = (size_t)bodies + 1;
-    grouping g = {s, malloc(n * sizeof *g.parent), calloc(n, sizeof *g.related)};
+    grouping g = {s, malloc(n * sizeof *g.parent), calloc(n, sizeof *g.related),
+                  calloc(n, sizeof *g.joined)};
     bool *moves = calloc(n, sizeof *moves);
     int *number = malloc(n * sizeof *number);
-    bool memory = g.parent && g.related && moves && number;
+    bool memory = g.parent && g.related && g.joined && moves && number;
     for (int i = 0; memory && i < bodies; i++)
         g.parent[i] = i, number[i] = -1;
     if (memory)
@@ -158,7 +162,8 @@ int gw_scene_number_systems(const gw_scene *s, int *of_body)
     for (int i = 0; memory && i < bodies; i++) {
         int root = root_of(g.parent, i);
         of_body[i] = -1;
-        if (!has_body(s, i) || !moves[root] || !g.related[root])
+        if (!has_body(s, i) || moves[root] == standing || !g.related[root] ||
+            (standing && !g.joined[root]))
             continue;
         if (number[root] < 0)
             number[root] = count++;
@@ -166,6 +171,7 @@ int gw_scene_number_systems(const gw_scene *s, int *of_body)
     }
     free(g.parent);
     free(g.related);
+    free(g.joined);
     free(moves);
     free(number);
     return memory ? count : -1;

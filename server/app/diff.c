@@ -83,7 +83,7 @@ static bool shapes_system(const gw_scene *scene, const gw_feature *feature)
             return true;
     }
     int *of_body = calloc((size_t)gw_scene_body_count(scene) + 1, sizeof *of_body);
-    bool shapes = !of_body || gw_scene_number_systems(scene, of_body) < 0;
+    bool shapes = !of_body || gw_scene_number_systems(scene, false, of_body) < 0;
     for (int i = 0; i < scene->constraint_count && !shapes; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
         int a = gw_scene_body_number(scene, c->a.object);
