@@ -251,9 +251,10 @@ static bool make_joint(const builder *b, int joint, int index)
                        "line %u: <joint name=\"%s\" type=\"%s\">: must be revolute, continuous, "
                        "prismatic, planar, floating or fixed",
                        j->line, j->name, j->type_name);
-    if (limited && !j->has_limit)
-        return refuse_joint(b, j, "needs <limit lower=\"..\" upper=\"..\">");
-    if (limited && !(j->lower <= j->upper)) {
+    if (limited && !j->has_limit) {
+        note(b, "joint \"%s\" has no <limit>: it is not limited", j->name);
+        limited = false;
+    } else if (limited && !(j->lower <= j->upper)) {
         note(b, "<limit lower=\"%g\" upper=\"%g\"> of joint \"%s\" is empty: it is not limited",
              j->lower, j->upper, j->name);
         limited = false;

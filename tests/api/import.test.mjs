@@ -1,7 +1,7 @@
 // Robot descriptions: what becomes of them at the command line and over REST, and what is refused.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -283,7 +283,6 @@ const refused = [
     two(joint('j', 'continuous', 'a', 'b', '<dynamics friction="-1"/>')),
     /<dynamics friction="-1"> of joint "j": must be 0 or more/,
   ],
-  ['no limits', two(joint('j', 'revolute', 'a', 'b')), /joint "j" needs <limit/],
   [
     'a zero axis',
     two(joint('j', 'continuous', 'a', 'b', '<axis xyz="0 0 0"/>')),
@@ -334,7 +333,8 @@ test('limits that are none, shapes without a size, no masses at all and a docume
     /<limit lower="2" upper="1"> of joint "j" is empty: it is not limited/,
     /effort or a velocity below 0: taken as unlimited/,
   );
-  assert.equal(empty.links[0].joint.limits, undefined);
+  const none = notes(two(joint('j', 'revolute', 'a', 'b')), /joint "j" has no <limit>: it is not limited/);
+  for (const { links } of [empty, none]) assert.equal(links[0].joint.limits, undefined);
   const shape = (geometry) => `<collision><geometry>${geometry}</geometry></collision>`;
   for (const geometry of ['<box size="0 0 0"/>', '<sphere radius="0"/>', '<cylinder radius="1" length="0"/>'])
     assert.ok(
@@ -351,6 +351,16 @@ test('limits that are none, shapes without a size, no masses at all and a docume
     weightless.links.map((l) => l.mass),
     [1, 1],
   );
+});
+
+test('a mesh that is not there is told, one of the package is found', () => {
+  const folder = join(mkdtempSync(join(tmpdir(), 'guideway-')), 'urdf');
+  const report = () => spawnSync(guideway, ['import', join(folder, 'arm.urdf')], { encoding: 'utf8', timeout: 30000 });
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'arm.urdf'), arm);
+  assert.match(report().stderr, /note: link "upper": there is no mesh package:\/\/arm\/upper.stl here/);
+  writeFileSync(join(folder, '..', 'upper.stl'), '');
+  assert.equal(report().stderr, '');
 });
 
 for (const [what, urdf, message] of refused)
