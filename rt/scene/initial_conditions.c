@@ -4,6 +4,7 @@
  * and positions are the nearest ones, both in the mass metric. Not RT safe.
  */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/scene_system.h"
@@ -227,6 +228,38 @@ void gw_scene_system_keep_within_limits(gw_scene_system *s, int body)
         note_beyond(s, &s->members[body], j, d,
                     d->position[j] - (turns ? remainder(by, 2 * GW_PI) : by), d->position[j]);
     }
+}
+
+static bool is_locked(const gw_system_body_def *d, int coordinate)
+{
+    return d->limited[coordinate] && d->lower[coordinate] == d->upper[coordinate];
+}
+
+/* A gear of ratio 0 with itself: z_j = 0 z_j + lower. */
+bool gw_scene_system_lock_coordinates(gw_scene_system *s, gw_error *error)
+{
+    int count = s->closure_count;
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < 6; j++)
+            count += is_locked(&s->bodies[i], j);
+    gw_closure_def *closures = realloc(s->closures, ((size_t)count + 1) * sizeof *closures);
+    if (!closures)
+        return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
+    s->closures = closures;
+    for (int i = 0; i < s->body_count; i++) {
+        for (int j = 0; j < 6; j++) {
+            gw_system_body_def *d = &s->bodies[i];
+            if (!is_locked(d, j))
+                continue;
+            d->limited[j] = false;
+            closures[s->closure_count++] = (gw_closure_def){
+                .kind = GW_CLOSURE_GEAR,
+                .a = i,
+                .b = i,
+                .gear = {.coordinate_a = j, .coordinate_b = j, .offset = d->lower[j]}};
+        }
+    }
+    return true;
 }
 
 void gw_scene_system_note_beyond_limits(gw_scene_system *s)

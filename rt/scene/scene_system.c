@@ -852,8 +852,8 @@ static gw_scene_system *build_system(const builder *asked, const gw_constraint_e
     grow_tree(&w);
     add_springs(&w);
     add_closures(&w);
-    bool made =
-        add_gears(&w, error) && add_velocity_constraints(&w, error) && assemble_system(&w, error);
+    bool made = add_gears(&w, error) && add_velocity_constraints(&w, error) &&
+                gw_scene_system_lock_coordinates(w.out, error) && assemble_system(&w, error);
     give_back(&w);
     if (made)
         return w.out;

@@ -92,6 +92,9 @@ bool gw_scene_system_refuse(const gw_scene *scene, const gw_scene_system *system
  * limit, and records the largest excess in `beyond`. */
 void gw_scene_system_keep_within_limits(gw_scene_system *system, int body);
 
+/* Replaces limits without play by closures that hold the coordinate; false if memory is short. */
+bool gw_scene_system_lock_coordinates(gw_scene_system *system, gw_error *error);
+
 /* After assembly: sets the initial pose of a body on a submanifold, relative to its parent, to that
  * of `model`; and records the contact places of `system`, with `places` also in the closures. */
 void gw_scene_system_keep_start(gw_scene_system *s, const gw_model *model, int body);

@@ -30,6 +30,34 @@ import { guideway, sleep, until } from './server.mjs';
 
 serve({ watched: false });
 
+test('a joint whose limits leave no play is a fixed one, and says what it bears', () => {
+  const knee = (more) => ({
+    gravity: [0, -G, 0],
+    objects: [rod('a', 1, [0.5, 0, 0], 0), rod('b', 1, [1.5, 0, 0], 0), rod('c', 1, [2.5, 0, 0], 0)],
+    joints: [
+      revolute('hip', frame('a', [-0.5, 0, 0]), frame('world')),
+      revolute('knee', frame('b', [-0.5, 0, 0]), frame('a', [0.5, 0, 0]), { limits: [[0.3, 0.3]], position: [0.3] }),
+      revolute('foot', frame('c', [-0.5, 0, 0]), frame('b', [0.5, 0, 0])),
+    ],
+    ...more,
+  });
+  const locked = run(knee(), 3);
+  const weld = knee();
+  weld.joints[1] = {
+    id: 'knee',
+    type: 'fixed',
+    a: frame('b', [-0.5, 0, 0]),
+    b: frame('a', [0.5, 0, 0], about([0, 0, 1], 0.3)),
+  };
+  const fixed = run(weld, 3);
+  for (const r of [locked, fixed]) {
+    closed(r);
+    assert.equal(r.summary.mobility, 2);
+  }
+  for (const id of ['a', 'b', 'c']) assert.ok(far(locked.p(-1, id), fixed.p(-1, id)) < 1e-9, id);
+  near(locked.get(-1, 'knee.q0'), 0.3, 1e-13);
+});
+
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 // IFToMM's benchmark A02: 2 N + 1 bars of 1 m and 1 kg, upright, their heads moving at 1 m/s.
