@@ -111,7 +111,7 @@ static gw_scene *jointed_four_bar(void)
 static int system_of(const gw_scene *s, const char *id)
 {
     int of[32];
-    assert_true(gw_scene_number_systems(s, of) >= 0);
+    assert_true(gw_scene_number_systems(s, false, of) >= 0);
     return of[gw_scene_object(s, id)];
 }
 
@@ -130,22 +130,23 @@ static void what_is_joined_to_something_that_moves_is_its_system(void **state)
     join(s, "lies", GW_COINCIDENT, "alone", "-z", "ground", "+z")->sense = GW_OPPOSITE;
     join(s, "ab", GW_PARALLEL, "a", "+z", "b", "+z");
     add_joint(s, "cb", GW_MOBILIZER_SPHERICAL, "b", shifted(1, 0, 0), "c", shifted(0, 0, 0));
-    join(s, "de", GW_PARALLEL, "d", "+z", "e", "+z"); /* neither free nor held */
-    assert_int_equal(gw_scene_number_systems(s, of), 1);
+    join(s, "de", GW_PARALLEL, "d", "+z", "e", "+z");          /* neither free nor held */
+    assert_int_equal(gw_scene_number_systems(s, true, of), 0); /* the layout solves it */
+    assert_int_equal(gw_scene_number_systems(s, false, of), 1);
     const char *const in[] = {"a", "b", "c"}, *const out[] = {"ground", "alone", "d", "e"};
     for (int i = 0; i < 3; i++)
         assert_int_equal(system_of(s, in[i]), 0);
     for (int i = 0; i < 4; i++)
         assert_int_equal(system_of(s, out[i]), -1);
     hold(s, "e"); /* a hand makes another one */
-    assert_int_equal(gw_scene_number_systems(s, of), 2);
+    assert_int_equal(gw_scene_number_systems(s, false, of), 2);
     assert_int_equal(system_of(s, "d"), 1);
     assert_int_equal(system_of(s, "e"), 1);
     s->constraints[1].enabled = false; /* and what is not joined any more goes */
     assert_int_equal(system_of(s, "a"), -1);
     assert_int_equal(system_of(s, "b"), 0);
     s->joints[0].enabled = false;
-    assert_int_equal(gw_scene_number_systems(s, of), 1);
+    assert_int_equal(gw_scene_number_systems(s, false, of), 1);
     assert_int_equal(system_of(s, "c"), -1);
     gw_scene_destroy(s);
 }
@@ -168,9 +169,11 @@ static void joints_springs_and_velocity_constraints_make_systems_of_one(void **s
     join(s, "lies", GW_COINCIDENT, "lid", "-z", "ground", "+z")->sense = GW_OPPOSITE;
     add_joint(s, "k", GW_MOBILIZER_REVOLUTE, "still", shifted(0, 0, 0), "world", shifted(3, 0, 0));
     int of[32];
-    assert_int_equal(gw_scene_number_systems(s, of), 3);
+    assert_int_equal(gw_scene_number_systems(s, false, of), 3);
     assert_true(system_of(s, "pivoted") >= 0 && system_of(s, "sprung") >= 0);
     assert_true(system_of(s, "ball") >= 0);
+    assert_int_equal(gw_scene_number_systems(s, true, of), 1);
+    assert_int_equal(of[gw_scene_object(s, "still")], 0);
     assert_int_equal(system_of(s, "lid"), -1);
     assert_int_equal(system_of(s, "still"), -1);
     gw_layout *l = laid_out(s);
@@ -185,12 +188,12 @@ static void massless_objects_belong_to_no_system(void **state)
     gw_scene *s = constrained_four_bar();
     s->objects[gw_scene_object(s, "coupler")].massless = true;
     int of[32];
-    assert_int_equal(gw_scene_number_systems(s, of), 0);
+    assert_int_equal(gw_scene_number_systems(s, false, of), 0);
     s->objects[gw_scene_object(s, "rocker")].free = true; /* on its pin, held by nothing else */
-    assert_int_equal(gw_scene_number_systems(s, of), 0);
+    assert_int_equal(gw_scene_number_systems(s, false, of), 0);
     add_free(s, "load", gw_v3(0, 0.1, 0));
     add_joint(s, "weld", GW_MOBILIZER_FIXED, "load", shifted(0, 0, 0), "crank", shifted(0.1, 0, 0));
-    assert_int_equal(gw_scene_number_systems(s, of), 1);
+    assert_int_equal(gw_scene_number_systems(s, false, of), 1);
     assert_int_equal(system_of(s, "load"), system_of(s, "crank"));
     assert_int_equal(system_of(s, "coupler"), -1);
     gw_scene_destroy(s);
