@@ -203,10 +203,15 @@ static size_t meaning_of(const char *name)
     return i;
 }
 
+static void append_signed(sentence *t, double value, bool angle)
+{
+    double shown = value * (angle ? 180 / GW_PI : 1e3);
+    append(t, "%.*g %s", t->digits, fabs(shown) < 1e-9 ? 0 : shown, angle ? "degrees" : "mm");
+}
+
 static void append_amount(sentence *t, double value, bool angle)
 {
-    double shown = fabs(value) * (angle ? 180 / GW_PI : 1e3);
-    append(t, "%.*g %s", t->digits, shown < 1e-9 ? 0 : shown, angle ? "degrees" : "mm");
+    append_signed(t, fabs(value), angle);
 }
 
 /* "20 mm between the points", "300 mm of c1" */
@@ -283,6 +288,26 @@ static void append_bound(sentence *t, int most)
     append(t, others > 1 ? " together." : ".");
 }
 
+/* "Wherever c1 holds, the distance of c2 is at least 12 mm; 5 mm are asked." */
+static void append_miss(sentence *t)
+{
+    const gw_conflict *c = t->conflict;
+    bool angle = strncmp(c->condition, "angle", 5) == 0;
+    unsigned long held = c->constraints & ~c->second;
+    bool alone = c->first == held;
+    double nearest = c->values[1].value, asked = c->values[0].value;
+    append(t, alone ? "Wherever " : "At the best place for ");
+    append_names(t, held, false);
+    append(t, !alone ? "" : __builtin_popcountl(held) == 1 ? " holds" : " hold");
+    append(t, ", the %s of ", angle ? "angle" : "distance");
+    append_names(t, c->second, false);
+    append(t, " is %s", !alone ? "" : nearest > asked ? "at least " : "at most ");
+    append_signed(t, nearest, angle);
+    append(t, "; ");
+    append_signed(t, asked, angle);
+    append(t, " are asked.");
+}
+
 void gw_conflict_description(const gw_conflict *conflict, const char *const *names, char *text,
                              size_t size)
 {
@@ -293,6 +318,10 @@ void gw_conflict_description(const gw_conflict *conflict, const char *const *nam
     text[0] = 0;
     append_names(&t, conflict->constraints, true);
     append(&t, ": %s ", conflict->sentence);
+    if (strcmp(conflict->values[0].name, "asked") == 0) {
+        append_miss(&t);
+        return;
+    }
     int most = excessive_value(conflict);
     if (most >= 0) {
         double value = fabs(conflict->values[most].value);

@@ -426,6 +426,8 @@ static void solve_here(const gw_problem *problem, gw_solution *solution)
         complete_all(&solver);
     else if (solution->branch_count == 0)
         confirm_conflict(&solver);
+    if (solution->branch_count == 0 && solver.unproven && gw_free_form_conflict(&solver))
+        solver.unproven = false;
     conclude_solution(&solver, solution);
     for (int i = 0; i < solution->branch_count; i++)
         gw_submanifold_count_work(&solution->branches[i].set, NULL);

@@ -365,6 +365,12 @@ gw_conflict_certainty gw_minimal_conflict(gw_solver *solver);
 void gw_record_contradiction(gw_solver *solver);
 void gw_perturb_alternatives(gw_solver *solver);
 
+/* ---- free_form_conflict.c -------------------------------------------------------------------- */
+
+/* True, with the solver's conflict set, if it is proven that no pose satisfies a constraint on a
+ * free-form shape and the others. To be asked where searches found none: some ms. */
+bool gw_free_form_conflict(gw_solver *solver);
+
 /* ---- solve_branch.c: choices of an exploration that tracks a branch -------------------------- */
 
 /* Index of the result's alternative that the tracked branch takes. */

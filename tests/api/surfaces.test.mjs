@@ -126,6 +126,59 @@ test('a distance from a surface is along its normal, with its sign', () => {
   }
 });
 
+// Over the saddle n = (-2x, 2y, 1) / |..|, so that n . e_x is at most 2 / sqrt(5), and z is within -1 .. 1.
+test('what no point of a surface allows is refused with its bound', () => {
+  const origin = [0, 0, 0];
+  const axis = (direction) => ({ line: { point: origin, direction } });
+  const level = (z) => ({ plane: { point: [0, 0, z], normal: [0, 0, 1] } });
+  const wall = (d) => ({ plane: { point: origin, normal: [d, 1 - d, 0] } });
+  const seen = { point: origin };
+  const on = { id: 'on', type: 'coincident', mobile: seen, fixed: { surface: saddle } };
+  const along = { id: 'on', type: 'normal', sense: 'same', mobile: axis([0, 0, 1]), fixed: { surface: saddle } };
+  const held = { id: 'on', type: 'normal', sense: 'same', mobile: { surface: saddle }, fixed: axis([0, 0, 1]) };
+  const lean = Math.acos(2 / Math.sqrt(5));
+  const turn = (value) => ({ id: 'x', type: 'angle', value, mobile: axis([0, 0, 1]), fixed: axis([1, 0, 0]) });
+  const back = (value) => ({ id: 'x', type: 'angle', value, mobile: axis([1, 0, 0]), fixed: axis([0, 0, 1]) });
+  const high = (value) => ({ id: 'x', type: 'distance', value, mobile: seen, fixed: level(0) });
+  const far = (z) => ({ id: 'x', type: 'coincident', mobile: { point: [0, 0, 0.5] }, fixed: { point: [0, 0, z] } });
+  let offsetToSide = Infinity; // of points 0.5 above the saddle along n, from (0, 4, 0)
+  for (let i = -1000; i <= 1000; i++) {
+    const x = i / 1000;
+    const to = 0.5 / Math.hypot(2 * x, 2, 1);
+    offsetToSide = Math.min(offsetToSide, Math.hypot(x - 2 * x * to, 2 * to - 3, x * x - 1 + to));
+  }
+  for (const [relation, other, name, asked, bound] of [
+    [along, turn(0.3), 'least', 0.3, lean],
+    [along, turn(2.8), 'most', 2.8, Math.PI - lean],
+    [held, back(0.3), 'least', 0.3, lean],
+    [{ ...along, sense: 'either' }, turn(0.3), 'least', 0.3, lean],
+    [along, { ...turn(0), type: 'parallel', sense: 'opposite' }, 'most', Math.PI, Math.PI - lean],
+    [on, high(1.5), 'most', 1.5, 1],
+    [on, high(-1.5), 'least', -1.5, -1],
+    [on, { ...high(0), type: 'coincident', fixed: level(1.5) }, 'most', 0, -0.5],
+    [on, far(3), 'least', 0, Math.hypot(1, 2) - 0.5],
+    [along, { ...far(0), fixed: { point: [0, 4, 0] } }, 'least', 0, offsetToSide],
+  ]) {
+    const s = solve({ mobile: {}, constraints: [relation, other] });
+    const what = JSON.stringify([other, s.conflict, s.reason]);
+    assert.equal(s.status, 'incompatible', what);
+    assert.deepEqual(s.conflict.constraints, ['on', 'x']);
+    assert.ok(Math.abs(s.conflict.values.asked - asked) < 1e-12, what);
+    assert.ok(Math.abs(s.conflict.values[name] - bound) < 1e-5, what);
+  }
+  const message = solve({ mobile: {}, constraints: [along, turn(0.3)] }).conflict.message;
+  assert.match(message, /Wherever on holds, the angle of x is at least 26.5651 degrees; 17.1887 degrees are asked/);
+  // two that each have points: z = 0.5 where y = 0, and z = -y^2 where x = 0
+  const wide = { id: 'wall', type: 'coincident', mobile: seen, fixed: wall(1) };
+  const up = { ...high(0.5), id: 'up' };
+  assert.equal(solve({ mobile: {}, constraints: [on, up] }).status, 'solved');
+  assert.equal(solve({ mobile: {}, constraints: [on, wide] }).status, 'solved');
+  const both = solve({ mobile: {}, constraints: [on, wide, up] });
+  assert.equal(both.status, 'incompatible');
+  assert.deepEqual(both.conflict.constraints, ['on', 'wall', 'up']);
+  assert.match(both.conflict.message, /At the best place for on and wall, the distance of up is/);
+});
+
 test('the nearest offset from beyond an edge is the nearest one of all', () => {
   const value = 0.2;
   const offset = (x, y) => {
