@@ -3,7 +3,7 @@
 // person would: let go, back to the first plot, another scene.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe } from 'node:test';
-import { Appliance, launch, Person, until } from './harness.mjs';
+import { Appliance, launch, Person, until, usualSize } from './harness.mjs';
 
 export let appliance;
 export let browser;
@@ -25,6 +25,7 @@ after(async () => {
 async function quiet() {
   const messages = person?.messages.splice(0) ?? [];
   if (person && person !== usual) await person.leave();
+  if (usual) await usual.page.setViewportSize(usualSize);
   person = undefined;
   assert.deepEqual(messages, [], 'nothing of ours in the console');
 }
@@ -62,6 +63,12 @@ export async function visit(scene, options) {
       .catch(() => undefined);
   }
   page = person.page;
+}
+
+// The window of who looks becomes that large; after the test it is as it was.
+export async function resize(width, height) {
+  await page.setViewportSize({ width, height });
+  await person.settled();
 }
 
 async function back(scene) {

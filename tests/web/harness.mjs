@@ -2,7 +2,7 @@
 // Chromium, and a mouse that knows where points of the scene are on the canvas.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -139,6 +139,8 @@ export const launch = () =>
 const notOurs =
   /WebSocket connection to|Failed to load resource|net::ERR_CONNECTION|GPU stall due to ReadPixels|status of 4\d\d/;
 
+export const usualSize = { width: 1280, height: 720 };
+
 export class Person {
   constructor(page, appliance) {
     this.page = page;
@@ -151,7 +153,7 @@ export class Person {
   }
 
   static async arrive(browser, appliance, options = {}) {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
+    const context = await browser.newContext({ viewport: usualSize, ...options });
     const person = new Person(await context.newPage(), appliance);
     await person.page.goto(appliance.url);
     await person.ready();
@@ -243,17 +245,27 @@ export class Person {
   }
 }
 
-// A check by axe, to be called in every state that matters: nothing serious. The page must have come
-// with `bypassCSP`.
+// A check by axe, to be called in every state that matters: nothing serious, in light and in dark colours (of the
+// rules only those about colours see a difference).
 export async function audit(page) {
-  await page.addScriptTag({ path: axePath });
-  return async (where) => {
-    const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-    const bad = result.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
+  await page.evaluate(await readFile(axePath, 'utf8')); // by the debugger, which the page's policy does not bind
+  const serious = async (where, rules) => {
+    const found = await page.evaluate(async (only) => {
+      await Promise.all(document.getAnimations().map((a) => a.finished));
+      const { violations } = await window.axe.run(document, { resultTypes: ['violations'], ...only });
+      return violations;
+    }, rules);
+    const bad = found.filter((v) => ['serious', 'critical'].includes(v.impact));
     assert.deepEqual(
       bad.map((v) => `${where}: ${v.id} ${v.nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`),
       [],
     );
+  };
+  return async (where) => {
+    await serious(where);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await serious(`${where}, dark`, { runOnly: ['color-contrast', 'link-in-text-block'] });
+    await page.emulateMedia({ colorScheme: 'light' });
   };
 }
 

@@ -67,7 +67,7 @@ const simulation = () => appliance.get('/simulation');
 suite(
   'the keyboard alone, from an empty scene',
   () => {
-    before(() => visit('sphere', { bypassCSP: true }));
+    before(() => visit('sphere', {}));
 
     test('a table and a box are made, named, sized, placed', async () => {
       await command('new scene');

@@ -1,7 +1,7 @@
 // What the view owes whoever looks: all of a scene in the picture, the way to what has left it, nothing out of reach.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { appliance, page, person, show, suite, visit } from './fixture.mjs';
+import { appliance, page, person, resize, show, suite, visit } from './fixture.mjs';
 import { until } from './harness.mjs';
 import { apart, changed } from './png.mjs';
 
@@ -286,7 +286,8 @@ suite('the view', () => {
 
   for (const width of [821, 1000, 1280])
     test(`halted, the way to arm again is clear of HALT, ${width} pixels wide`, async () => {
-      await visit('cone-on-cylinder', { viewport: { width, height: 720 } });
+      await visit('cone-on-cylinder');
+      await resize(width, 720);
       await page.keyboard.press('Control+.');
       await page.waitForSelector('.header .arm');
       await nothingUnderHalt();
@@ -295,7 +296,8 @@ suite('the view', () => {
 
   for (const width of [821, 900, 1060, 1280])
     test(`every button of the list is within reach, ${width} pixels wide`, async () => {
-      await visit('cone-on-cylinder', { viewport: { width, height: 700 } });
+      await visit('cone-on-cylinder');
+      await resize(width, 700);
       const panel = await page.locator('.left').boundingBox();
       for (const button of await page.locator('.left .section-head button').all()) {
         const b = await button.boundingBox();
