@@ -37,6 +37,7 @@
 #include "rt/geometry/coordinate_curve.h"
 #include "rt/geometry/mesh.h"
 #include "rt/geometry/nurbs_build.h"
+#include "rt/geometry/nurbs_mesh.h"
 #include "rt/geometry/nurbs_primitive.h"
 #include "rt/haptics/renderable.h"
 #include "rt/positioning/solve.h"

@@ -58,8 +58,10 @@ static const cli_command commands[] = {
                  {"device", "FILE",
                   .words = "Writes the wrench that an impedance device exerts, and the impulsive "
                            "part of it, a row a tick."},
-                 {"real-time", .words = "A tick a period, not as fast as it can."},
-                 {"record", "FILE", .later = "recordings come with a later version"}},
+                 {"record", "FILE.mcap",
+                  .words = "Writes an MCAP recording: every tick's sample and poses, the events, "
+                           "the scene and its shapes, as JSON, for viewers of such files."},
+                 {"real-time", .words = "A tick a period, not as fast as it can."}},
      .run = command_run},
     {"assemble", "SCENE",
      .words = "Brings the parts of a scene from where the file has them to where all constraints "
@@ -113,8 +115,7 @@ static void print_synopsis(const cli_command *c, FILE *out)
     fprintf(out, "guideway %s%s%s", c->name, c->argument ? " " : "",
             c->argument ? c->argument : "");
     for (const command_option *o = c->options; o->name; o++)
-        if (!o->later)
-            fprintf(out, " [--%s%s%s]", o->name, o->value ? " " : "", o->value ? o->value : "");
+        fprintf(out, " [--%s%s%s]", o->name, o->value ? " " : "", o->value ? o->value : "");
 }
 
 /* Prints text in lines of at most 90 columns, each indented by `indent` blanks. */
@@ -145,8 +146,6 @@ static void print_usage(const cli_command *c, FILE *out)
         char left[48];
         snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "",
                  o->value ? o->value : "");
-        if (o->later)
-            continue;
         fprintf(out, "  %-20s %s%s%s%s\n", left, o->words, o->standard ? " Otherwise " : "",
                 o->standard ? o->standard : "", o->standard ? "." : "");
     }
@@ -185,8 +184,6 @@ static void print_roff(const char *text)
 static void print_roff_options(const cli_command *c)
 {
     for (const command_option *o = c->options; o->name; o++) {
-        if (o->later)
-            continue;
         printf(".TP\n.B \\-\\-");
         print_roff(o->name);
         if (o->value)
@@ -208,8 +205,6 @@ static void print_roff_synopsis(const cli_command *c)
     if (c->argument)
         printf(".I %s\n", c->argument);
     for (const command_option *o = c->options; o->name; o++) {
-        if (o->later)
-            continue;
         fputs("[\\fB\\-\\-", stdout);
         print_roff(o->name);
         printf("\\fR%s%s\\fR]\n", o->value ? " \\fI" : "", o->value ? o->value : "");
@@ -294,10 +289,6 @@ static bool check_option(const command_option *o, const char *value)
 {
     char *end;
     double number = strtod(value, &end);
-    if (o->later) {
-        fprintf(stderr, "guideway: --%s: %s\n", o->name, o->later);
-        return false;
-    }
     if (o->high == 0 || (*value && !*end && number >= o->low && number <= o->high))
         return true;
     fprintf(stderr, "guideway: --%s takes %.10g to %.10g, not \"%s\"\n", o->name, o->low, o->high,

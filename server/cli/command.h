@@ -20,8 +20,7 @@ typedef struct command_option {
     const char *value;    /* "ADDR:PORT"; NULL: a flag */
     const char *standard; /* the default, in words; NULL: none worth stating */
     const char *words;
-    double low, high;  /* bounds of a number; high 0: a text */
-    const char *later; /* of an option of a later version: the refusal's text */
+    double low, high; /* bounds of a number; high 0: a text */
 } command_option;
 
 /* The command line, parsed. */

@@ -13,12 +13,13 @@
 #include "rt/guideway.h"
 #include "server/cli/bodies_csv.h"
 #include "server/cli/command.h"
+#include "server/cli/recording.h"
 #include "server/schema/wire.h"
 
 #define TASK_SECONDS 600 /* time limit of a task, unless another one is given */
 
 typedef struct options {
-    const char *scene, *csv, *bodies, *collisions, *device, *task;
+    const char *scene, *csv, *bodies, *collisions, *device, *record, *task;
     double seconds;
     bool wrenches, real_time;
 } options;
@@ -30,9 +31,10 @@ typedef struct run {
     gw_scene *scene;
     gw_sim *sim;
     double *wrenches; /* one row, where the CSV has wrenches; else NULL */
-    FILE *csv, *bodies_file, *collisions, *device;
+    FILE *csv, *bodies_file, *collisions, *device, *record_file;
     uint64_t collision_count; /* number of rows written */
     bodies_csv *bodies;
+    recording *record;
     double wall_us, residual_max, depth_max;
     double gap_min, impulse_max; /* least gap (m), largest impulse in a tick (N s) */
     gw_event *events;            /* owned, RUN_EVENTS: one for each kind and body */
@@ -81,11 +83,15 @@ static bool start_run(run *r, const options *o, gw_error *error)
         gw_sim_command(r->sim, &(gw_command){.kind = GW_COMMAND_REPORT_LINKS});
     if (!command_create(o->collisions, &r->collisions, error) ||
         !command_create(o->device, &r->device, error) ||
-        !command_create(o->bodies, &r->bodies_file, error))
+        !command_create(o->bodies, &r->bodies_file, error) ||
+        !command_create(o->record, &r->record_file, error))
         return false;
     if (r->bodies_file &&
         !(r->bodies = bodies_csv_create(r->bodies_file, r->scene, gw_sim_layout(r->sim))))
         return gw_fail(error, GW_FAILED, "", "no memory for the table of bodies");
+    if (r->record_file &&
+        !(r->record = recording_create(r->record_file, r->scene, gw_sim_poses(r->sim))))
+        return gw_fail(error, GW_FAILED, "", "no memory for the recording");
     return true;
 }
 
@@ -94,9 +100,10 @@ static void finish_run(run *r)
     gw_sim_destroy(r->sim);
     gw_scene_destroy(r->scene);
     bodies_csv_destroy(r->bodies);
+    recording_destroy(r->record);
     free(r->wrenches);
     free(r->events);
-    FILE *const files[] = {r->csv, r->bodies_file, r->collisions, r->device};
+    FILE *const files[] = {r->csv, r->bodies_file, r->collisions, r->device, r->record_file};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i])
             fclose(files[i]);
@@ -233,6 +240,8 @@ static void take_events(run *r)
         if (event.kind == GW_EVENT_ACTIVE || event.kind == GW_EVENT_STATE ||
             event.kind == GW_EVENT_OVERRUN || event.kind == GW_EVENT_MOTION_ENDED)
             continue;
+        if (r->record)
+            recording_event(r->record, &event);
         int i = 0;
         while (i < r->event_count &&
                (r->events[i].kind != event.kind || r->events[i].tool != event.tool ||
@@ -267,6 +276,8 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
             write_device(r, s);
         if (r->bodies)
             bodies_csv_row(r->bodies, s, gw_sim_poses(r->sim));
+        if (r->record)
+            recording_row(r->record, s, gw_sim_poses(r->sim));
         if (r->task.task && poll_task(r)) {
             k++;
             break;
@@ -407,6 +418,10 @@ static int report_run(run *r, const options *o, unsigned long long ticks, unsign
             fprintf(stderr, "guideway: %s could not be written whole\n", names[i]);
             return EXIT_WORK_FAILED;
         }
+    if (r->record && !recording_finish(r->record)) {
+        fprintf(stderr, "guideway: %s could not be written whole\n", o->record);
+        return EXIT_WORK_FAILED;
+    }
     if (r->task.task)
         return command_interrupted() ? EXIT_WORK_FAILED : report_task(r);
     if (ticks < wanted) {
@@ -426,6 +441,7 @@ int command_run(const command_line *line)
                  .bodies = command_value(line, "bodies"),
                  .collisions = command_value(line, "collisions"),
                  .device = command_value(line, "device"),
+                 .record = command_value(line, "record"),
                  .task = task,
                  .seconds = command_number(line, "seconds", task ? TASK_SECONDS : 10),
                  .wrenches = command_value(line, "wrenches"),

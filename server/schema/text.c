@@ -78,6 +78,11 @@ void text_put_format(text_builder *b, const char *format, ...)
     text_put(b, text, (size_t)size);
 }
 
+const char *text_so_far(const text_builder *b)
+{
+    return b->text ? (const char *)b->text + HEAD : "";
+}
+
 gw_text *text_take(text_builder *b)
 {
     assert(b);

@@ -36,6 +36,9 @@ void text_put(text_builder *builder, const char *data, size_t size);
 void text_put_format(text_builder *builder, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* at most 255 bytes */
 
+/* The bytes so far, not terminated; `size` may be lowered to take back the last of them. */
+const char *text_so_far(const text_builder *builder);
+
 /* The text so far, one reference; NULL when memory was short. The builder is then empty. */
 gw_text *text_take(text_builder *builder);
 

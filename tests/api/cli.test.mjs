@@ -147,7 +147,6 @@ test('bad usage exits 2, help and version exit 0', () => {
     ['run'],
     ['run', 'a', 'b'],
     ['run', 'free-body', '--seconds', 'x'],
-    ['run', 'free-body', '--record', 'x.mcap'],
     ['serve', '--listen', 'nowhere'],
     ['bench', 'no-such-row'],
   ]) {
