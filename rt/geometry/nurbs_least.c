@@ -7,7 +7,12 @@
  *   |N - N_c| <= a (|S_v| + b) + b |S_u|,    N = S_u x S_v, not normalised
  *
  * a = M_uu hu + M_uv hv and b = M_uv hu + M_vv hv being bounds of the changes of S_u and S_v. The
- * angle of N and N_c is then at most the arc sine of that over |N_c|. Any thread, RT safe.
+ * angle of N and N_c is then at most the arc sine of that over |N_c|. Where v = v_0 is one point,
+ *
+ *   T = S_u / (v - v_0),    |T - T_c| <= M_uuv hu + M_uvv hv / 2
+ *
+ * takes the place of S_u, which vanishes there: T is the mean of S_uv along the meridian. Any
+ * thread, RT safe.
  */
 #include "rt/geometry/nurbs_least.h"
 
@@ -47,6 +52,34 @@ static double turn_by(double change, double length)
     return change < length ? asin(change / length) : GW_PI;
 }
 
+/* The same of the product of two vectors that change by no more than a and b. */
+static double turn_of_product(gw_vec3 u, double a, gw_vec3 v, double b)
+{
+    return turn_by(a * (gw_norm(v) + b) + b * gw_norm(u), gw_norm(gw_cross(u, v)));
+}
+
+/* Largest angle of the normals of a part with those half lengths to that in its middle, in a leaf
+ * with an end that is one point; pi if it has none. */
+static double turn_about_pole(const gw_nurbs *s, const double middle[2], const double h[2],
+                              const gw_nurbs_leaf *leaf, const gw_nurbs_point *at)
+{
+    for (int end = 0; end < 4 && s->dimension == 2; end++) {
+        int out = end / 2; /* the direction away from the pole */
+        const gw_nurbs_direction *d = &s->direction[out];
+        double pole = end % 2 ? d->high : d->low;
+        if (s->edge[end] || d->closed || middle[out] == pole ||
+            (end % 2 ? leaf->high[out] : leaf->low[out]) != pole)
+            continue;
+        gw_vec3 su = at->d[1][0], sv = at->d[0][1];
+        gw_vec3 t = gw_scale(1 / (middle[out] - pole), out ? su : sv);
+        double a = leaf->bound[1][1] * h[1 - out] + leaf->bound[2 - 2 * out][2 * out] * h[out];
+        double b = leaf->bound[1 + out][2 - out] * h[1 - out] +
+                   0.5 * leaf->bound[2 - out][1 + out] * h[out];
+        return turn_of_product(t, b, out ? sv : su, a);
+    }
+    return GW_PI;
+}
+
 /* The part about `middle` with half lengths h, within a leaf whose bounds are known. */
 static gw_nurbs_part part_about(search *s, const double middle[2], const double h[2],
                                 const gw_nurbs_leaf *leaf)
@@ -64,7 +97,9 @@ static gw_nurbs_part part_about(search *s, const double middle[2], const double 
     gw_vec3 n = curve ? su : gw_cross(su, sv);
     double length = gw_norm(n);
     part.along = length > 0 ? gw_scale(1 / length, n) : gw_v3(0, 0, 0);
-    part.turn = turn_by(curve ? a : a * (gw_norm(sv) + b) + b * gw_norm(su), length);
+    part.turn = curve ? turn_by(a, length)
+                      : fmin(turn_of_product(su, a, sv, b),
+                             turn_about_pole(s->nurbs, middle, h, leaf, &at));
     return part;
 }
 
