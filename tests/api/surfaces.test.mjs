@@ -158,13 +158,7 @@ test('what no point of a surface allows is refused with its bound', () => {
     [on, { ...high(0), type: 'coincident', fixed: level(1.5) }, 'most', 0, -0.5],
     [on, far(3), 'least', 0, Math.hypot(1, 2) - 0.5],
     [along, { ...far(0), fixed: { point: [0, 4, 0] } }, 'least', 0, offsetToSide],
-    [
-      { ...along, fixed: { surface: halfBall(1) } },
-      { ...turn(0.3), fixed: axis([0, 0, 1]) },
-      'least',
-      0.3,
-      Math.PI / 2,
-    ],
+    [{ ...along, fixed: { surface: halfBall(1) } }, { ...turn(2.9), fixed: axis([0, 0, 1]) }, 'most', 2.9, Math.PI / 2],
   ]) {
     const s = solve({ mobile: {}, constraints: [relation, other] });
     const what = JSON.stringify([other, s.conflict, s.reason]);
