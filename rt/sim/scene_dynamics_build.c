@@ -15,7 +15,7 @@
 /* ---- the world's systems -------------------------------------------------------------------- */
 
 /* Held objects first, then free bodies, systems of bodies. */
-static void number_world_systems(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
+static bool number_world_systems(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
 {
     int held = 0;
     for (int t = 0; t < def->tool_count; t++)
@@ -27,6 +27,9 @@ static void number_world_systems(gw_scene_dynamics *m, const gw_scene_dynamics_d
     m->held_count = m->first_free = held;
     m->first_system = m->first_free + m->free_count;
     m->world_system_count = m->first_system + m->system_count;
+    m->world_systems = calloc((size_t)m->world_system_count + 1, sizeof *m->world_systems);
+    if (!m->world_systems)
+        return false;
     for (int t = 0; t < def->tool_count; t++)
         if (def->systems[t] >= 0)
             m->tool_world_system[t] = m->first_system + def->systems[t];
@@ -34,6 +37,7 @@ static void number_world_systems(gw_scene_dynamics *m, const gw_scene_dynamics_d
         m->world_systems[m->first_free + i].model = &m->bodies[i].body.model;
     for (int i = 0; i < m->system_count; i++)
         m->world_systems[m->first_system + i].model = gw_system_model(m->systems[i].system);
+    return true;
 }
 
 static bool fill_dynamics(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
@@ -46,7 +50,8 @@ static bool fill_dynamics(gw_scene_dynamics *m, const gw_scene_dynamics_def *def
     m->body_count = gw_scene_body_count(def->scene);
     for (int i = 0; i <= m->mechanism_count; i++)
         m->first_link[i] = m->object_count + gw_scene_first_joint(def->scene, i);
-    number_world_systems(m, def);
+    if (!number_world_systems(m, def))
+        return gw_fail(error, GW_FAILED, "", "no memory for what moves");
     return true;
 }
 
@@ -440,7 +445,7 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
 static void drop_contacts(gw_scene_dynamics *m)
 {
     gw_world_destroy(m->world);
-    free(m->unilaterals);
+    gw_scene_unilaterals_destroy(m->unilaterals);
     gw_joint_limits_destroy(&m->limits);
     gw_edge_rows_destroy(&m->edges);
     gw_detection_destroy(m->detection);
@@ -452,8 +457,7 @@ static void drop_contacts(gw_scene_dynamics *m)
     free(m->names);
 }
 
-/* ---- local models
- * ---------------------------------------------------------------------------------- */
+/* ---- local models --------------------------------------------------------------------------- */
 
 /* True for a mechanism of its own that can use local models. */
 static bool takes_local_model(const gw_scene_dynamics *m, const gw_scene_dynamics_def *def, int i)
@@ -537,5 +541,6 @@ void gw_scene_dynamics_destroy(gw_scene_dynamics *m)
     gw_local_models_destroy(m->locals);
     gw_free_bodies_destroy(m);
     gw_body_systems_destroy(m);
+    free(m->world_systems);
     free(m);
 }

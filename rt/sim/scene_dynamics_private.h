@@ -121,12 +121,14 @@ typedef struct gw_unilateral_anchor {
     gw_pose at, start; /* poses of the frame in which the element is constant: now, at tick 0 */
 } gw_unilateral_anchor;
 
+/* Room for GW_MAX_WORLD_UNILATERALS rows, and twice as many anchors, where the scene has a
+ * unilateral constraint; else for none. The memory is owned. */
 typedef struct gw_scene_unilaterals {
     int count, anchor_count, first_anchor;
-    gw_scene_unilateral_row rows[GW_MAX_WORLD_UNILATERALS];
-    gw_contact_candidate candidates[GW_MAX_WORLD_UNILATERALS];
-    gw_unilateral_anchor anchors[2 * GW_MAX_WORLD_UNILATERALS];
-    gw_unilateral_state states[GW_MAX_CONTACT_CANDIDATES]; /* scratch */
+    gw_scene_unilateral_row *rows;
+    gw_contact_candidate *candidates;
+    gw_unilateral_anchor *anchors;
+    gw_unilateral_state *states; /* scratch, GW_MAX_CONTACT_CANDIDATES */
 } gw_scene_unilaterals;
 
 /* A limit of a coordinate of a system's joint. */
@@ -178,7 +180,7 @@ struct gw_scene_dynamics {
         second_world_system[GW_MAX_TOOLS]; /* world system that such a tool fills in and reads */
     int world_system_count; /* held objects, then free bodies, then systems of bodies */
     int first_free, first_system;
-    gw_world_system world_systems[GW_MAX_MODELS];
+    gw_world_system *world_systems; /* owned */
     gw_dynamic_free_body *bodies;
     gw_dynamic_system *systems;
     gw_scene_unilaterals *unilaterals; /* owned */
@@ -217,6 +219,7 @@ struct gw_scene_dynamics {
 /* The unilateral constraints of the scene. NULL with an error. Not RT safe. */
 gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *def,
                                                   gw_error *error);
+void gw_scene_unilaterals_destroy(gw_scene_unilaterals *unilaterals); /* NULL is allowed */
 
 /* Numbers the anchors as bodies of the world, from `first_anchor` on. Not RT safe. */
 void gw_scene_unilaterals_number(gw_scene_unilaterals *unilaterals, int first_anchor);

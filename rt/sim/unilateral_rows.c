@@ -306,11 +306,43 @@ static void add_anchor(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def
         .end = r->end[side], .at = def->layout->poses[object], .start = def->layout->poses[object]};
 }
 
+static gw_scene_unilaterals *make_room(const gw_scene *scene)
+{
+    size_t rows = 0;
+    for (int i = 0; i < scene->constraint_count; i++)
+        if (gw_scene_constraint_is_unilateral(&scene->constraints[i]))
+            rows = GW_MAX_WORLD_UNILATERALS;
+    gw_scene_unilaterals *u = calloc(1, sizeof *u);
+    if (!u)
+        return NULL;
+    u->states = malloc(GW_MAX_CONTACT_CANDIDATES * sizeof *u->states);
+    if (rows > 0) {
+        u->rows = calloc(rows, sizeof *u->rows);
+        u->candidates = calloc(rows, sizeof *u->candidates);
+        u->anchors = calloc(2 * rows, sizeof *u->anchors);
+    }
+    if (u->states && (rows == 0 || (u->rows && u->candidates && u->anchors)))
+        return u;
+    gw_scene_unilaterals_destroy(u);
+    return NULL;
+}
+
+void gw_scene_unilaterals_destroy(gw_scene_unilaterals *u)
+{
+    if (!u)
+        return;
+    free(u->rows);
+    free(u->candidates);
+    free(u->anchors);
+    free(u->states);
+    free(u);
+}
+
 gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *def, gw_error *error)
 {
     assert(def);
     const gw_scene *scene = def->scene;
-    gw_scene_unilaterals *u = calloc(1, sizeof *u);
+    gw_scene_unilaterals *u = make_room(scene);
     if (!u) {
         gw_fail(error, GW_FAILED, "", "no memory for unilateral constraints");
         return NULL;
@@ -323,7 +355,7 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
         if (!(positional ? add_bound : add_contact)(u, def, i)) {
             gw_fail(error, GW_TOO_LARGE, "/constraints",
                     "a scene has at most %d unilateral constraints", GW_MAX_WORLD_UNILATERALS);
-            free(u);
+            gw_scene_unilaterals_destroy(u);
             return NULL;
         }
     }
@@ -338,7 +370,7 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
     }
     find_places(u, def);
     if (!check_places(u, scene, def->layout->poses, error)) {
-        free(u);
+        gw_scene_unilaterals_destroy(u);
         return NULL;
     }
     return u;
