@@ -166,7 +166,9 @@ test('the time of a solution leaves out what others take of the processor', asyn
     spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
   );
   try {
-    const times = Array.from({ length: 60 }, () => solve(p).time_us).sort((a, b) => a - b);
+    const times = [];
+    for (let i = 0; i < 240; i++) times.push((await byServer(p)).time_us);
+    times.sort((a, b) => a - b);
     assert.ok(times.at(-2) < 100 * times[0], `${times[0]} to ${times.at(-1)} us`);
   } finally {
     for (const b of busy) b.kill('SIGKILL');
