@@ -701,7 +701,7 @@ static inline gw_closure_row *gw_active_row(const gw_system *s, const gw_closure
 void gw_closures_solve(gw_system *system);
 
 /* The solution of least norm, where dependent rows share a load; `solution` gives all of it to the
- * independent ones. Overwrites s->right. */
+ * independent ones. Overwrites s->right and s->rest. */
 const double *gw_closures_least_multipliers(gw_system *system);
 
 /* To the joints' `rest` as left by gw_tree_reduce() adds the multipliers that give the rows the
