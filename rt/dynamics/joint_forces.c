@@ -93,6 +93,12 @@ static double friction_force(const gw_joint_law *law, double q, double v, double
     return -law->friction * s - damping * v;
 }
 
+double gw_joint_bristle_capacity(const gw_joint_law *law)
+{
+    assert(law && law->friction > 0);
+    return FULL * law->friction * span_of(law);
+}
+
 double gw_joint_friction_energy(const gw_joint_law *law, double q)
 {
     double span = span_of(law), w = fabs(q - law->bristle_root) / span, w2 = w * w;
@@ -158,7 +164,7 @@ double gw_joint_deflect_bristle(const gw_joint_law *law, double energy, double *
     double span = span_of(law), e = energy / (law->friction * span), w2 = 0;
     *deflection = span;
     if (e >= FULL)
-        return energy - FULL * law->friction * span;
+        return energy - gw_joint_bristle_capacity(law);
     for (int i = 0; i < BEND_STEPS; i++)
         w2 += (8 * e - w2 * (7.5 - w2 * (2.5 - 0.5 * w2))) / (7.5 - w2 * (5 - 1.5 * w2));
     *deflection = span * sqrt(fmax(0, w2));

@@ -41,6 +41,7 @@ double gw_joint_force(const gw_joint_law *law, double q, double v, double *motor
 /* Energy of the limit's spring and of the bristle (J). */
 double gw_joint_energy(const gw_joint_law *law, double q);
 double gw_joint_friction_energy(const gw_joint_law *law, double q); /* of the bristle alone */
+double gw_joint_bristle_capacity(const gw_joint_law *law); /* of a bristle that is bent fully */
 
 /* Moves the root of a bristle that is deflected beyond its span; returns the energy that this
  * dissipates (J). */

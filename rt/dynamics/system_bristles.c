@@ -80,7 +80,7 @@ static double fit_ball(const gw_system *s, gw_system_body *k, const double mobil
     return left;
 }
 
-double gw_system_fit_bristles(gw_system *s)
+static double fit_bristles(gw_system *s)
 {
     double dissipated = 0, mobility[6];
     for (int i = 0; i < s->body_count; i++) {
@@ -101,7 +101,6 @@ double gw_system_fit_bristles(gw_system *s)
             k->joint.bristle_root[j] = k->joint.z[j] - copysign(deflection, deflected);
         }
     }
-    s->potential -= dissipated;
     return dissipated;
 }
 
@@ -168,7 +167,7 @@ double gw_system_turn_bristles(gw_system *s, const gw_forces *forces, double t)
  *
  * and coordinates beyond F_i released until f_i would drive them. Of redundant forces this gives
  * the least in the norm of W^-1, D at each coordinate alone. A sliding coordinate has all of F_i;
- * its bristle begins without a force, as its energy would be part of the initial one.
+ * its bristle is bent in the next step, so that its energy is none of the initial one.
  */
 #define LOCK     1e5   /* W, relative to the coordinate's inertia */
 #define PASSES   48    /* most; in the second half released coordinates stay released */
@@ -333,4 +332,46 @@ void gw_system_keep_bristles(gw_system *s, int index, const gw_system *from, int
         deflect(s, &b);
         b.body->keeps_bristle[b.first] = true;
     }
+}
+
+/* ---- a step's start --------------------------------------------------------------------------
+ *
+ * A coordinate slides from the start, or from a blow on. Its bristle would let F come in over its
+ * span; it is bent at once, and its energy taken from what the way dissipates,
+ *
+ *   F x - U,   U = 11/16 F span,
+ *
+ * if it slides that far within the step. */
+
+#define UNBENT 1e-9 /* of U */
+#define FAST   4    /* of U: kinetic energy with which F x exceeds U after a step */
+
+static double begin_sliding(const gw_system *s, bristle *b)
+{
+    const gw_system_body *k = b->body;
+    const double *u = k->joint.u + b->first;
+    bool ball = b->count == 3;
+    gw_joint_law law = ball ? gw_system_ball_law(s, k) : gw_system_joint_law(s, k, b->first);
+    double energy = ball
+                        ? gw_ball_friction_energy(&law, gw_ball_turn_from(k, k->joint.bristle_root))
+                        : gw_joint_friction_energy(&law, k->joint.z[b->first]);
+    double speed = size_of(u, b->count), most = gw_joint_bristle_capacity(&law), force[3];
+    double kinetic = 0.5 * speed * speed / k->joint.bristle_mobility[b->first];
+    if (energy > UNBENT * most || !(kinetic > FAST * most))
+        return 0;
+    for (int l = 0; l < b->count; l++)
+        force[l] = -b->most * u[l] / speed;
+    b->force = force;
+    deflect(s, b);
+    return energy - most;
+}
+
+double gw_system_begin_bristles(gw_system *s, bool fits)
+{
+    assert(s);
+    double dissipated = fits ? fit_bristles(s) : 0;
+    for (bristle b = {0}; !s->is_free && next_bristle(s, &b);)
+        dissipated += begin_sliding(s, &b);
+    s->potential -= dissipated;
+    return dissipated;
 }

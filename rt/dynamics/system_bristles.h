@@ -9,9 +9,10 @@
 /* Moves the roots of bristles deflected beyond their span; returns the energy dissipated (J). */
 double gw_system_slip(gw_system *system);
 
-/* Tunes bristles to the present inertias where these have changed much. Each keeps its energy, up
- * to its capacity; returns the energy dissipated (J). */
-double gw_system_fit_bristles(gw_system *system);
+/* At a step's start: bends the bristles of coordinates that begin to slide at once; with `fits`
+ * tunes bristles to the present inertias where these have changed much, each with its energy, up to
+ * its capacity. Returns the energy dissipated, less what bent bristles took up (J). */
+double gw_system_begin_bristles(gw_system *system, bool fits);
 
 /* The fraction of the substep after which a sliding coordinate first comes to rest; 2: none
  * does. */
@@ -22,7 +23,7 @@ double gw_system_first_rest(const gw_system *system);
 double gw_system_turn_bristles(gw_system *system, const gw_forces *forces, double t);
 
 /* Deflects the bristles of coordinates at rest, but those kept, so that nothing moves that friction
- * can hold; those of sliding coordinates begin without a force. */
+ * can hold; those of sliding coordinates bend in the next step. */
 void gw_system_balance_bristles(gw_system *system);
 
 /* The bristles of a joint exert the forces of another system's joint of the same type, where both

@@ -833,7 +833,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
 {
     gw_system_work sum = {0};
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
-    double kinetic = s->kinetic, owed = s->integrator.owed, fitted = 0;
+    double kinetic = s->kinetic, owed = s->integrator.owed, fitted;
     assert(isfinite(dt));
     s->load = forces ? forces->load : NULL;
     s->lock = forces ? forces->lock : NULL;
@@ -842,9 +842,9 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     gw_contacts_begin(s);
     gw_kinks_begin_step(s);
     gw_set_joints_recentre(s);
-    if (!s->local &&
-        (s->integrator.level >= DOUBT_LEVEL || s->integrator.implicit_level >= HIGH_ORDER_LEVEL))
-        fitted = gw_system_fit_bristles(s);
+    bool in_doubt =
+        s->integrator.level >= DOUBT_LEVEL || s->integrator.implicit_level >= HIGH_ORDER_LEVEL;
+    fitted = gw_system_begin_bristles(s, in_doubt && !s->local);
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->begin[i]);
     gw_system_meet_limits(s, dt);
