@@ -371,12 +371,18 @@ api: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
 	@$(call each_file,tests/api,$(API_ALONE),$(WHEN_AWAKE),1)
 	sh tests/install.sh $(BUILD)
 
-# each file has a browser of its own, which draws with the processor: one for two processors
-PAGE_TESTS := $(patsubst tests/web/%.test.mjs,%,$(wildcard tests/web/*.test.mjs))
+# each group of files has a browser, which draws with the processor: one for two processors
+comma_list = $(subst $(space),$(comma),$(strip $(1)))
+space := $(subst ,, )
+PAGE_GROUPS := story,joining,relations,joined,assembly,freedoms,tasks mechanisms,contacts,surfaces view,keyboard,trust
+PAGE_GROUPS += $(call comma_list,$(filter-out $(subst $(comma), ,$(PAGE_GROUPS)),\
+                   $(patsubst tests/web/%.test.mjs,%,$(wildcard tests/web/*.test.mjs))))
 
 page: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
 	@mkdir -p $(BUILD)/$@
-	@$(call each_file,tests/web,$(PAGE_TESTS),$(BUILD)/when_awake 100 2,($$(nproc) + 1) / 2)
+	@printf '%s\n' $(PAGE_GROUPS) | GUIDEWAY=$(abspath $<) xargs -P "$$((($$(nproc) + 1) / 2))" -I{} sh -c \
+	    'PAGE_TESTS={} timeout -k 10 1200 $(BUILD)/when_awake 100 2 node --test tests/web/all.mjs > $(BUILD)/$@/{}.log 2>&1; \
+	    status=$$?; echo "== tests/web: {}"; cat $(BUILD)/$@/{}.log; [ $$status = 0 ] || { echo "{} failed"; exit 255; }'
 
 check: $(NODE_MODULES) $(BUILD)/openapi.json
 	@sh tests/check.sh

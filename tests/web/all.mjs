@@ -1,17 +1,8 @@
-// Every test of the page in one process, so that they share an appliance and a browser.
-import './story.test.mjs';
-import './page.test.mjs';
-import './joining.test.mjs';
-import './relations.test.mjs';
-import './joined.test.mjs';
-import './assembly.test.mjs';
-import './freedoms.test.mjs';
-import './tasks.test.mjs';
-import './mechanisms.test.mjs';
-import './contacts.test.mjs';
-import './surfaces.test.mjs';
-import './view.test.mjs';
-import './keyboard.test.mjs';
-import './together.test.mjs';
-import './imports.test.mjs';
-import './trust.test.mjs';
+// Tests of the page in one process, so that they share an appliance, a browser and a page: the files that
+// PAGE_TESTS names ("story,joining"), else all of them.
+import { readdirSync } from 'node:fs';
+
+const all = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith('.test.mjs'))
+  .map((file) => file.replace('.test.mjs', ''));
+for (const name of process.env.PAGE_TESTS?.split(',') ?? all) await import(`./${name}.test.mjs`);

@@ -165,7 +165,7 @@ export class Person {
   }
 
   async ready() {
-    await this.page.waitForSelector('#canvas[data-ready="yes"]', { timeout: 30000 });
+    await this.page.waitForSelector('#canvas[data-ready="yes"]', { timeout: 60000 });
   }
 
   text(selector) {
