@@ -63,13 +63,28 @@ static bool reserve_geom(gw_detector *d, gw_error *error)
     return true;
 }
 
+/* The contact data of the same surface, or else of another one of the same body; NULL: none. */
+static gw_free_form *find_reused(const gw_detector *from, int body, const gw_shape *shape)
+{
+    gw_free_form *found = NULL;
+    for (int i = 0; from && shape->kind == GW_SHAPE_NURBS_SURFACE && i < from->geom_count; i++) {
+        const gw_geom *g = &from->geoms[i];
+        if (g->free_form && gw_free_form_surface(g->free_form) == shape->nurbs)
+            return g->free_form;
+        if (g->free_form && g->body == body)
+            found = g->free_form;
+    }
+    return found;
+}
+
 static bool add_geom(gw_detector *d, const gw_collider *c, const gw_shape *shape,
                      const gw_pose *body_from_shape, gw_error *error)
 {
     if (!reserve_geom(d, error))
         return false;
     gw_geom *g = &d->geoms[d->geom_count];
-    if (!gw_geom_init(g, shape, body_from_shape, error)) {
+    if (!gw_geom_init(g, shape, body_from_shape, find_reused(d->def.reused, c->body, shape),
+                      error)) {
         gw_geom_finish(g);
         return false;
     }
@@ -158,7 +173,9 @@ gw_detector *gw_detector_create(const gw_detector_def *def, gw_error *error)
     }
     d->def = *def;
     d->def.colliders = NULL;
-    if (init_detector(d, def, error))
+    bool made = init_detector(d, def, error);
+    d->def.reused = NULL;
+    if (made)
         return d;
     gw_detector_destroy(d);
     return NULL;

@@ -36,6 +36,9 @@ typedef struct gw_detector_def {
     /* The contact material of a pair of materials. NULL: all zero. */
     gw_contact_material (*surface)(const void *context, int a, int b);
     const void *context;
+    /* A detector of which parts of free-form surfaces are reused where they are the same; it may be
+     * destroyed after the creation. NULL: none. */
+    const struct gw_detector *reused;
 } gw_detector_def;
 
 typedef struct gw_detector gw_detector;

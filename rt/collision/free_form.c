@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rt/geometry/nurbs_nearest.h"
 #include "rt/geometry/nurbs_pole.h"
@@ -25,6 +26,7 @@ enum {
 
 #define BESIDE      1e-6 /* sine of what is not along the normal: an edge or a kink */
 #define FOCAL_LEAST 1e-3 /* 1 - h k is no less */
+#define SPEED_LEAST 1e-6 /* of the size: where |S_u| or |S_v| is less, a pole may be near */
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
@@ -33,16 +35,6 @@ void gw_triangle_parameters(const gw_free_form *f, int t, const double share[3],
     for (int k = 0; k < 2; k++)
         x[k] = share[0] * f->parameters[t][0][k] + share[1] * f->parameters[t][1][k] +
                share[2] * f->parameters[t][2][k];
-}
-
-static gw_vec3 normal_at(const gw_free_form *f, int t, const double share[3], gw_vec3 *point)
-{
-    double x[2];
-    gw_nurbs_point at;
-    gw_triangle_parameters(f, t, share, x);
-    gw_nurbs_evaluate(f->surface, x, 2, NULL, &at);
-    *point = at.d[0][0];
-    return gw_nurbs_normal(f->surface, x, &at);
 }
 
 /* Marks triangles with a corner at a kink, where a tangent is discontinuous. */
@@ -78,33 +70,79 @@ static bool mark_border(gw_free_form *f)
     return edges != NULL;
 }
 
-/* Samples the surface over each triangle, a little within its corners: these may be on a kink. */
-static void sample_triangles(gw_free_form *f)
+/* Samples the surface over a triangle, a little within its corners: these may be on a kink. */
+static gw_triangle_sample sample_triangle(const gw_free_form *f, int t)
 {
     enum { CORNERS = 3, SAMPLES = 7 };
     static const double shares[SAMPLES][3] = {
         {0.98, 0.01, 0.01}, {0.01, 0.98, 0.01}, {0.01, 0.01, 0.98},      {0, 0.5, 0.5},
         {0.5, 0, 0.5},      {0.5, 0.5, 0},      {1. / 3, 1. / 3, 1. / 3}};
-    double turned = 0;
+    const gw_nurbs_direction *d = f->surface->direction;
+    gw_vec3 a = gw_triangle_corner(f, t, 0), b = gw_triangle_corner(f, t, 1),
+            c = gw_triangle_corner(f, t, 2), n = f->normals[t];
+    gw_triangle_sample sample = {.speed = HUGE_VAL};
+    double sine = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        const double *s = shares[i];
+        double x[2];
+        gw_nurbs_point at;
+        gw_triangle_parameters(f, t, s, x);
+        gw_nurbs_evaluate(f->surface, x, 2, NULL, &at);
+        gw_vec3 on = at.d[0][0], own = gw_nurbs_normal(f->surface, x, &at);
+        for (int k = 0; k < 2; k++)
+            sample.speed = fmin(sample.speed,
+                                gw_norm(k == 0 ? at.d[1][0] : at.d[0][1]) * (d[k].high - d[k].low));
+        sample.along = gw_dot(own, n);
+        if (i < CORNERS) {
+            sine = fmax(sine, gw_norm(gw_cross(own, n)));
+            continue;
+        }
+        gw_vec3 flat = gw_mul_add(gw_mul_add(gw_scale(s[0], a), s[1], b), s[2], c);
+        sample.deviation = fmax(sample.deviation, 1.5 * gw_distance(on, flat));
+        sample.sag = fmax(sample.sag, 1.5 * fabs(gw_dot(n, gw_sub(on, a))));
+    }
+    sample.lean = fmin(1, 2 * sine + 1e-3);
+    return sample;
+}
+
+/* True if samples over triangle t of `like` are those over triangle t of the form: both have the
+ * same corners, away from the part where the surfaces differ, and from poles, which
+ * gw_nurbs_normal() tells by the size of the whole surface. */
+static bool is_same_triangle(const gw_free_form *f, const gw_free_form *like, int t,
+                             double part[2][2])
+{
+    double(*x)[2] = f->parameters[t];
+    bool apart = false;
+    for (int k = 0; k < 2; k++)
+        apart = apart || fmax(fmax(x[0][k], x[1][k]), x[2][k]) < part[k][0] ||
+                fmin(fmin(x[0][k], x[1][k]), x[2][k]) > part[k][1];
+    if (!apart || memcmp(x, like->parameters[t], sizeof f->parameters[t]) != 0)
+        return false;
+    for (int k = 0; k < 3; k++) {
+        const gw_vec3 a = gw_triangle_corner(f, t, k), b = gw_triangle_corner(like, t, k);
+        if (memcmp(&a, &b, sizeof a) != 0)
+            return false;
+    }
+    return like->sampled[t].speed > SPEED_LEAST * fmax(f->surface->size, like->surface->size);
+}
+
+static void sample_triangles(gw_free_form *f, const gw_free_form *like)
+{
+    double turned = 0, part[2][2];
+    const bool near = like && like->mesh->triangle_count == f->mesh->triangle_count &&
+                      gw_nurbs_same_spans(f->surface, like->surface);
+    if (near)
+        gw_nurbs_changed_part(f->surface, like->surface, part);
     for (int t = 0; t < f->mesh->triangle_count; t++) {
         gw_vec3 a = gw_triangle_corner(f, t, 0), b = gw_triangle_corner(f, t, 1),
-                c = gw_triangle_corner(f, t, 2), own, on;
-        gw_vec3 n = gw_unit(gw_cross(gw_sub(b, a), gw_sub(c, a)));
-        double sine = 0;
-        f->normals[t] = n;
-        for (int i = 0; i < SAMPLES; i++) {
-            const double *s = shares[i];
-            own = normal_at(f, t, s, &on);
-            if (i < CORNERS) {
-                sine = fmax(sine, gw_norm(gw_cross(own, n)));
-                continue;
-            }
-            gw_vec3 flat = gw_mul_add(gw_mul_add(gw_scale(s[0], a), s[1], b), s[2], c);
-            f->deviation = fmax(f->deviation, 1.5 * gw_distance(on, flat));
-            f->sag = fmax(f->sag, 1.5 * fabs(gw_dot(n, gw_sub(on, a))));
-        }
-        turned += gw_dot(own, n);
-        f->lean[t] = fmin(1, 2 * sine + 1e-3);
+                c = gw_triangle_corner(f, t, 2);
+        f->normals[t] = gw_unit(gw_cross(gw_sub(b, a), gw_sub(c, a)));
+        f->sampled[t] =
+            near && is_same_triangle(f, like, t, part) ? like->sampled[t] : sample_triangle(f, t);
+        f->lean[t] = f->sampled[t].lean;
+        f->deviation = fmax(f->deviation, f->sampled[t].deviation);
+        f->sag = fmax(f->sag, f->sampled[t].sag);
+        turned += f->sampled[t].along;
     }
     f->outward = turned < 0 ? -1 : 1;
 }
@@ -123,54 +161,81 @@ static void sample_surface(gw_free_form *f)
 }
 
 /* Tells the tree of the triangles which normals the surface has over each. */
-static bool tell_normals(const gw_free_form *f, gw_trimesh *trimesh)
+static bool tell_normals(const gw_free_form *f)
 {
     const double safety = 1.2; /* of sines that were sampled at the corners */
     double *sines = malloc(((size_t)f->mesh->triangle_count + 1) * sizeof *sines);
     for (int t = 0; sines && t < f->mesh->triangle_count; t++)
         sines[t] = f->lean[t] < 1 ? 0.5 * safety * f->lean[t] : 1;
-    bool told = sines && gw_trimesh_set_normals(trimesh, f->normals, sines);
+    bool told = sines && gw_trimesh_set_normals(f->trimesh, f->normals, sines);
     free(sines);
     return told;
 }
 
-gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh, gw_trimesh *trimesh,
-                                  gw_corner_parameters *parameters, gw_error *error)
+static bool make_triangles(gw_free_form *f, gw_error *error)
 {
-    assert(surface && mesh && trimesh && parameters);
+    gw_mesh *mesh = gw_nurbs_mesh(f->surface, &f->parameters, error);
+    f->trimesh = mesh ? gw_trimesh_create(mesh, error) : NULL;
+    f->mesh = mesh; /* that the trimesh holds */
+    gw_mesh_put(mesh);
+    return f->trimesh != NULL;
+}
+
+gw_free_form *gw_free_form_create(gw_nurbs *surface, gw_free_form *like, gw_error *error)
+{
+    assert(surface);
+    if (like && like->surface == surface) {
+        atomic_fetch_add_explicit(&like->references, 1, memory_order_relaxed);
+        return like;
+    }
     gw_free_form *f = calloc(1, sizeof *f);
-    size_t count = (size_t)mesh->triangle_count + 1;
     if (!f) {
-        free(parameters);
         gw_fail(error, GW_FAILED, "", "no memory for a surface's triangles");
         return NULL;
     }
-    f->surface = surface;
-    f->mesh = mesh;
-    f->trimesh = trimesh;
-    f->parameters = parameters;
+    atomic_init(&f->references, 1);
+    f->surface = gw_nurbs_get(surface);
+    if (!make_triangles(f, error)) {
+        gw_free_form_put(f);
+        return NULL;
+    }
+    size_t count = (size_t)f->mesh->triangle_count + 1;
     f->normals = malloc(count * sizeof *f->normals);
+    f->sampled = malloc(count * sizeof *f->sampled);
     f->lean = malloc(count * sizeof *f->lean);
-    if (f->normals && f->lean) {
-        sample_triangles(f);
+    if (f->normals && f->sampled && f->lean) {
+        sample_triangles(f, like);
         sample_surface(f);
         mark_kinks(f);
-        if (mark_border(f) && tell_normals(f, trimesh))
+        if (mark_border(f) && tell_normals(f))
             return f;
     }
-    gw_free_form_destroy(f);
+    gw_free_form_put(f);
     gw_fail(error, GW_FAILED, "", "no memory for a surface's triangles");
     return NULL;
 }
 
-void gw_free_form_destroy(gw_free_form *f)
+void gw_free_form_put(gw_free_form *f)
 {
-    if (!f)
+    if (!f || atomic_fetch_sub_explicit(&f->references, 1, memory_order_acq_rel) > 1)
         return;
+    gw_trimesh_destroy(f->trimesh);
+    gw_nurbs_put(f->surface);
     free(f->parameters);
     free(f->normals);
+    free(f->sampled);
     free(f->lean);
     free(f);
+}
+
+const gw_nurbs *gw_free_form_surface(const gw_free_form *f)
+{
+    return f->surface;
+}
+
+gw_trimesh *gw_free_form_trimesh(gw_free_form *f)
+{
+    return f->trimesh;
 }
 
 double gw_free_form_deviation(const gw_free_form *f)

@@ -3,7 +3,8 @@
  * regions of possible contact; contact points, normals and gaps, to second order in the motion of
  * the solids, are then those of the surface itself.
  *
- * Heap memory, allocated at creation; immutable afterwards: any thread may query it, RT safe.
+ * Heap memory, allocated at creation, shared and counted; immutable afterwards: any thread may
+ * query it, RT safe.
  */
 #ifndef GW_COLLISION_FREE_FORM_H
 #define GW_COLLISION_FREE_FORM_H
@@ -22,12 +23,17 @@ gw_near_lists *gw_near_lists_create(void);
 void gw_near_lists_destroy(gw_near_lists *lists); /* NULL is fine */
 void gw_near_lists_clear(gw_near_lists *lists);   /* RT safe */
 
-/* Contact data of a surface and its triangles, which are not owned, are told the surface's normals
- * and must outlive it, and their `parameters`, which are owned from here on, also on failure. NULL
- * with an error (GW_FAILED) if memory is exhausted. */
-gw_free_form *gw_free_form_create(const gw_nurbs *surface, const gw_mesh *mesh, gw_trimesh *trimesh,
-                                  gw_corner_parameters *parameters, gw_error *error);
-void gw_free_form_destroy(gw_free_form *form); /* NULL is fine */
+/*
+ * Triangles of a surface and what they tell of contacts: one reference; NULL with an error
+ * (GW_FAILED) if memory is exhausted. `like`: the same of a surface that differs in few control
+ * points, of which samples are reused where both surfaces are the same; NULL: none. The result is
+ * the same to the last bit, and `like` itself where it is of the same surface.
+ */
+gw_free_form *gw_free_form_create(gw_nurbs *surface, gw_free_form *like, gw_error *error);
+void gw_free_form_put(gw_free_form *form); /* one reference less; NULL is fine */
+
+const gw_nurbs *gw_free_form_surface(const gw_free_form *form);
+gw_trimesh *gw_free_form_trimesh(gw_free_form *form);
 
 /* Largest distance of the triangles from the surface (m; sampled). */
 double gw_free_form_deviation(const gw_free_form *form);

@@ -17,12 +17,23 @@
 
 #define GW_FREE_FORM_SAMPLES 9
 
+/* What samples of the surface over a triangle tell. */
+typedef struct gw_triangle_sample {
+    double lean;      /* sine of what the surface's normals make with the triangle's */
+    double deviation; /* from the triangle (m) */
+    double sag;       /* from its plane (m) */
+    double along;     /* cosine between the normals in the middle */
+    double speed;     /* least |S_u| and |S_v| times the domain's length (m) */
+} gw_triangle_sample;
+
 struct gw_free_form {
-    const gw_nurbs *surface;
-    const gw_mesh *mesh;
-    const gw_trimesh *trimesh;
+    atomic_int references;
+    gw_nurbs *surface;
+    gw_trimesh *trimesh;
+    const gw_mesh *mesh;              /* of that */
     gw_corner_parameters *parameters; /* by triangle */
     gw_vec3 *normals;                 /* of the triangles */
+    gw_triangle_sample *sampled;      /* by triangle */
     double *lean;                     /* sine of what the surface's normals make with these, about a
                                          triangle; 1 at a border */
     double outward;                   /* of S_u x S_v: 1 or -1 */

@@ -15,22 +15,14 @@ static bool set_polytope(gw_geom *g, gw_polytope *polytope, gw_error *error)
     return polytope || gw_fail(error, GW_FAILED, "", "no memory for a solid's corners");
 }
 
-static bool set_surface(gw_geom *g, gw_nurbs *surface, gw_error *error)
+static bool set_surface(gw_geom *g, gw_nurbs *surface, gw_free_form *like, gw_error *error)
 {
-    gw_corner_parameters *parameters = NULL;
-    gw_mesh *mesh = gw_nurbs_mesh(surface, &parameters, error);
-    g->surface = gw_nurbs_get(surface);
-    g->trimesh = mesh ? gw_trimesh_create(mesh, error) : NULL;
-    if (g->trimesh)
-        g->free_form = gw_free_form_create(surface, gw_trimesh_mesh(g->trimesh), g->trimesh,
-                                           parameters, error);
-    else
-        free(parameters);
-    gw_mesh_put(mesh);
+    g->free_form = gw_free_form_create(surface, like, error);
+    g->trimesh = g->free_form ? gw_free_form_trimesh(g->free_form) : NULL;
     return g->free_form != NULL;
 }
 
-static bool init_core(gw_geom *g, const gw_shape *s, gw_error *error)
+static bool init_core(gw_geom *g, const gw_shape *s, gw_free_form *like, gw_error *error)
 {
     gw_convex *c = &g->convex;
     c->radius = s->radius;
@@ -58,7 +50,7 @@ static bool init_core(gw_geom *g, const gw_shape *s, gw_error *error)
         g->trimesh = gw_trimesh_create(s->mesh, error);
         return g->trimesh != NULL;
     case GW_SHAPE_NURBS_SURFACE:
-        return set_surface(g, s->nurbs, error);
+        return set_surface(g, s->nurbs, like, error);
     case GW_SHAPE_NURBS_CURVE:
     case GW_SHAPE_COMPOUND:
         break;
@@ -66,7 +58,8 @@ static bool init_core(gw_geom *g, const gw_shape *s, gw_error *error)
     return gw_fail(error, GW_BAD_INPUT, "", "a %s is no primitive", gw_shape_kind_name(s->kind));
 }
 
-bool gw_geom_init(gw_geom *g, const gw_shape *shape, const gw_pose *body_from_geom, gw_error *error)
+bool gw_geom_init(gw_geom *g, const gw_shape *shape, const gw_pose *body_from_geom,
+                  gw_free_form *like, gw_error *error)
 {
     assert(gw_finite3(body_from_geom->p));
     gw_aabb box = gw_shape_bounds(shape);
@@ -75,15 +68,15 @@ bool gw_geom_init(gw_geom *g, const gw_shape *shape, const gw_pose *body_from_ge
     g->half = gw_scale(0.5, gw_sub(box.high, box.low));
     g->radius = gw_norm(g->half);
     g->convex.size = g->radius + gw_norm(g->centre);
-    return init_core(g, shape, error);
+    return init_core(g, shape, like, error);
 }
 
 void gw_geom_finish(gw_geom *g)
 {
     gw_polytope_destroy(g->polytope);
-    gw_free_form_destroy(g->free_form);
-    gw_nurbs_put(g->surface);
-    gw_trimesh_destroy(g->trimesh);
+    if (!g->free_form)
+        gw_trimesh_destroy(g->trimesh);
+    gw_free_form_put(g->free_form);
     *g = (gw_geom){0};
 }
 

@@ -18,9 +18,8 @@ typedef struct gw_geom {
     int next; /* of the same body's geoms, in a ring */
     gw_pose body_from_geom;
     gw_polytope *polytope;   /* owned; NULL where the core is curved */
-    gw_trimesh *trimesh;     /* owned; of a mesh that is not convex, else NULL */
-    gw_free_form *free_form; /* owned; of a free-form surface, beside its trimesh, else NULL */
-    gw_nurbs *surface;       /* that one; a reference */
+    gw_trimesh *trimesh;     /* of a mesh that is not convex: owned; of a surface: its own */
+    gw_free_form *free_form; /* of a free-form surface, a reference, else NULL */
     gw_convex convex;        /* at the pose that was last set */
     gw_vec3 centre, half;    /* of its bounding box, in its frame (m) */
     double radius;           /* of the bounding sphere about the centre (m) */
@@ -29,9 +28,10 @@ typedef struct gw_geom {
 } gw_geom;
 
 /* Initialises the geom of a primitive or a mesh; false with GW_FAILED if memory is exhausted, with
- * GW_BAD_INPUT for a compound. gw_geom_finish() is required in either case. */
+ * GW_BAD_INPUT for a compound. gw_geom_finish() is required in either case. `like`: see
+ * gw_free_form_create(). */
 bool gw_geom_init(gw_geom *geom, const gw_shape *shape, const gw_pose *body_from_geom,
-                  gw_error *error);
+                  gw_free_form *like, gw_error *error);
 void gw_geom_finish(gw_geom *geom);
 
 /* Sets the pose of the convex solid, and the twist. `twist`: of the body's origin, world axes. */

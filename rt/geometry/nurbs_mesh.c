@@ -267,3 +267,27 @@ gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_corner_parameters **parameter
     free_spans(&s[1]);
     return mesh;
 }
+
+void gw_nurbs_changed_part(const gw_nurbs *a, const gw_nurbs *b, double part[2][2])
+{
+    assert(gw_nurbs_same_spans(a, b));
+    int across = a->direction[1].count, count = a->direction[0].count * across;
+    for (int k = 0; k < 2; k++)
+        part[k][0] = HUGE_VAL, part[k][1] = -HUGE_VAL;
+    for (int i = 0; i < count; i++) {
+        if (memcmp(&a->points[i], &b->points[i], sizeof a->points[i]) == 0)
+            continue;
+        const int at[2] = {i / across, i % across};
+        for (int k = 0; k < 2; k++) {
+            const gw_nurbs_direction *d = &a->direction[k];
+            part[k][0] = fmin(part[k][0], d->knots[at[k]]);
+            part[k][1] = fmax(part[k][1], d->knots[at[k] + d->degree + 1]);
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        const gw_nurbs_direction *d = &a->direction[k];
+        if (d->closed && part[k][0] <= part[k][1] &&
+            (part[k][0] <= d->low || part[k][1] >= d->high))
+            part[k][0] = -HUGE_VAL, part[k][1] = HUGE_VAL;
+    }
+}

@@ -24,4 +24,12 @@ typedef double gw_corner_parameters[3][2];
  */
 gw_mesh *gw_nurbs_mesh(const gw_nurbs *surface, gw_corner_parameters **parameters, gw_error *error);
 
+/*
+ * Two surfaces with the same spans (gw_nurbs_same_spans()): sets part[k] to the ends, along u and
+ * v, of a closed rectangle of parameters outside of which points and derivatives of both are the
+ * same to the last bit. A closed direction belongs to it whole if its seam does; of equal surfaces
+ * it is empty, part[k][0] > part[k][1].
+ */
+void gw_nurbs_changed_part(const gw_nurbs *a, const gw_nurbs *b, double part[2][2]);
+
 #endif

@@ -211,6 +211,7 @@ static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error 
                                       .bodies = bodies,
                                       .begins = def->begins,
                                       .detector = def->detector,
+                                      .reused = def->reused,
                                       .before = def->before,
                                       .rate = s->rate * s->substeps};
     s->dynamics = gw_scene_dynamics_create(&dynamics, error);

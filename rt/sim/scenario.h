@@ -65,6 +65,9 @@ typedef struct gw_scenario_def {
      * materials in the same order, the same ones fixed, held and free), which are then shared.
      * NULL: none. */
     const struct gw_detector *detector;
+    /* The detector of the former scenario, of whose free-form surfaces a new detector reuses what
+     * is the same. Read only during the call. NULL: none. */
+    const struct gw_detector *reused;
     /* The scene of the former scenario if this one takes over after tick 0: unilateral contacts
      * then continue from their places without a complete search. Read only during the call. NULL:
      * it begins at tick 0. */

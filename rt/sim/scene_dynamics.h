@@ -26,6 +26,7 @@ typedef struct gw_scene_dynamics_def {
     const gw_begin *begins;      /* per object, then per link; NULL: all GW_BEGIN_GO_ON */
     int rate;                    /* steps a second */
     const gw_detector *detector; /* with the same solids, which are shared; NULL: none */
+    const gw_detector *reused;   /* with other solids (gw_detector_def.reused); NULL: none */
     const gw_scene *before;      /* see gw_scenario_def */
 } gw_scene_dynamics_def;
 

@@ -372,7 +372,8 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
                      .ignore = is_pair_ignored,
                      .is_static = is_standing,
                      .surface = surface_between,
-                     .context = m->pair_filter},
+                     .context = m->pair_filter,
+                     .reused = def->reused},
         .poses = poses,
         .twists = twists,
         .moving = m->moved_most + m->body_count - m->object_count + m->held_count + m->free_count +

@@ -115,6 +115,7 @@ static gw_scenario *build_scenario(const app_document *document, const app_slots
                            .renamed = edit ? edit->renamed : NULL,
                            .renamed_count = edit ? edit->renamed_count : 0,
                            .detector = like,
+                           .reused = edit ? edit->app->detector : NULL,
                            .before = goes_on ? edit->base->scene : NULL,
                            .rehearsed = is_rehearsed(edit)};
     return gw_scenario_create(&def, error);

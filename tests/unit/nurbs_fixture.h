@@ -89,6 +89,25 @@ static inline gw_nurbs *random_nurbs(unsigned long long *seed, int trial)
     return s;
 }
 
+/* The shape with other control points; it reuses parts of `like`, where that is not NULL. */
+static inline gw_nurbs *with_points(const gw_nurbs *s, const gw_vec3 *points, gw_nurbs *like)
+{
+    const gw_nurbs_direction *u = &s->direction[0], *v = &s->direction[1];
+    gw_nurbs_def def = {.dimension = s->dimension,
+                        .degree = {u->degree, v->degree},
+                        .count = {u->count, v->count},
+                        .knot_count = {u->count + u->degree + 1, v->count + v->degree + 1},
+                        .knots = {u->knots, v->knots},
+                        .points = points,
+                        .weights = s->weights,
+                        .like = like};
+    for (int k = 0; k < s->dimension; k++)
+        gw_nurbs_keep_trim(&s->direction[k], &def, k);
+    gw_nurbs *made = gw_nurbs_create(&def, NULL);
+    assert(made);
+    return made;
+}
+
 /* A bicubic surface of n x n patches over a square of side 1, of random heights. */
 static inline gw_nurbs *random_bicubic(unsigned long long *seed, int n, double height)
 {

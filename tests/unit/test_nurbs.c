@@ -712,40 +712,24 @@ static void a_shape_that_reuses_parts_is_the_same_to_the_last_bit(void **state)
     for (int trial = 0; trial < 120; trial++) {
         gw_nurbs *last = trial < 8 ? random_bicubic(&seed, 2 + trial, 0.05 * (1 + trial % 4))
                                    : random_nurbs(&seed, trial);
-        const gw_nurbs_direction *u = &last->direction[0], *v = &last->direction[1];
-        int all = u->count * v->count;
-        gw_nurbs_def def = {.dimension = last->dimension,
-                            .degree = {u->degree, v->degree},
-                            .count = {u->count, v->count},
-                            .knot_count = {u->count + u->degree + 1, v->count + v->degree + 1},
-                            .knots = {u->knots, v->knots},
-                            .points = last->stated,
-                            .weights = last->weights,
-                            .like = last};
-        for (int k = 0; k < last->dimension; k++)
-            gw_nurbs_keep_trim(&last->direction[k], &def, k);
-        gw_nurbs *same = gw_nurbs_create(&def, NULL), *first = gw_nurbs_get(last);
+        int all = last->direction[0].count * last->direction[1].count;
+        gw_nurbs *same = with_points(last, last->stated, last);
         assert_ptr_equal(same, last);
         gw_nurbs_put(same);
         gw_vec3 *points = malloc((size_t)all * sizeof *points);
         memcpy(points, last->stated, (size_t)all * sizeof *points);
-        def.points = points;
         for (int k = 0; k < 4; k++) {
             int moved = (int)gw_random_uniform(&seed, 0, all), most = k < 3 ? moved : all - 1;
             for (int i = k < 3 ? moved : 0; i <= most; i++)
                 points[i].z += gw_random_uniform(&seed, -0.1, 0.1);
-            gw_nurbs_def anew = def;
-            anew.like = NULL;
-            gw_nurbs *reused = gw_nurbs_create(&def, NULL), *fresh = gw_nurbs_create(&anew, NULL);
-            assert_non_null(reused);
-            assert_non_null(fresh);
+            gw_nurbs *reused = with_points(last, points, last),
+                     *fresh = with_points(last, points, NULL);
             assert_same_shape(reused, fresh);
             gw_nurbs_put(fresh);
             gw_nurbs_put(last);
-            last = def.like = reused;
+            last = reused;
         }
         gw_nurbs_put(last);
-        gw_nurbs_put(first);
         free(points);
     }
 }
