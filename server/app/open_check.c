@@ -6,13 +6,15 @@
  *
  * Opening searches for every contact over both whole surfaces, which takes longer than the rest of
  * an edit that moves a control point. In a series of edits that move control points by little since
- * the last search, contacts are followed from where the check before found them. Once the series
+ * the last search, contacts are followed from where the check before found them, and so are objects
+ * that constraints place on a changed shape, where there are no systems of bodies. Once the series
  * rests, the thread of tasks searches as opening does, and an event reports a failure. Until then,
  * and after a failure, the history stores where the contacts were found, and a server that restarts
  * continues from there.
  */
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/app/clock.h"
@@ -56,12 +58,39 @@ static bool is_scene_close(const gw_scene *from, const gw_scene *to)
     return little;
 }
 
-/* The layout from the poses that the scene states; NULL with an error. */
-static gw_layout *lay_out_stated(const gw_scene *scene, const gw_layout_known *known,
-                                 gw_error *error)
+static bool has_shape(const gw_scene *scene, const gw_nurbs *nurbs)
+{
+    bool found = !nurbs;
+    for (int i = 0; i < scene->object_count && !found; i++)
+        found = scene->objects[i].shape.nurbs == nurbs;
+    return found;
+}
+
+/* The poses from which a series goes on, to be freed with free(): of objects that were placed on a
+ * shape that is not in the scene any more, where that was; of others, whose solutions may be
+ * reused, where their placement began. NULL: the stated ones. */
+static gw_pose *poses_to_follow(const gw_layout *before, const gw_scene *scene)
+{
+    size_t count = (size_t)scene->object_count + 1;
+    gw_pose *poses = before->system_count == 0 ? malloc(count * sizeof *poses) : NULL;
+    for (int i = 0; poses && i < scene->object_count; i++) {
+        const gw_placement *p = gw_layout_placement(before, i);
+        bool moved = false;
+        for (int k = 0; p && k < p->count; k++)
+            moved = moved || !has_shape(scene, p->constraints[k].fixed.nurbs) ||
+                    !has_shape(scene, p->constraints[k].mobile.nurbs);
+        poses[i] = moved ? before->poses[i] : p ? p->from : scene->objects[i].pose;
+    }
+    return poses;
+}
+
+/* The layout from the poses that the scene states, or from these (NULL: none); NULL with an error.
+ */
+static gw_layout *lay_out_stated(const gw_scene *scene, const gw_pose *poses,
+                                 const gw_layout_known *known, gw_error *error)
 {
     gw_error why = {0};
-    gw_layout *layout = gw_layout_update(scene, NULL, known, &why);
+    gw_layout *layout = gw_layout_update(scene, poses, known, &why);
     const gw_placement *failed = layout ? gw_layout_unsolved(layout) : NULL;
     if (!layout)
         gw_fail(error, why.code, why.where,
@@ -88,11 +117,15 @@ bool app_opens_again(app_edit *edit, gw_error *error)
     if (!has_free_form(edit->scene))
         return true;
     bool series = before && now_ms - app->opening_ms < SERIES_MS;
-    if (series && app->searched && is_scene_close(app->searched->scene, edit->scene))
+    gw_pose *poses = NULL;
+    if (series && app->searched && is_scene_close(app->searched->scene, edit->scene)) {
         known.starts.count = gw_layout_contacts(before, starts, GW_MAX_SHOWN_CONTACTS);
-    edit->opening = lay_out_stated(edit->scene, &known, error);
+        poses = poses_to_follow(before, edit->scene);
+    }
+    edit->opening = lay_out_stated(edit->scene, poses, &known, error);
     app->opening_ms = now_ms;
-    edit->opening_followed = known.starts.count > 0;
+    edit->opening_followed = poses || known.starts.count > 0;
+    free(poses);
     return edit->opening;
 }
 
@@ -185,7 +218,7 @@ void app_check_opening(gw_app *app)
     app_document *document = app_document_get(app);
     gw_error error = {0};
     gw_layout *layout =
-        document->opening_followed ? lay_out_stated(document->scene, NULL, &error) : NULL;
+        document->opening_followed ? lay_out_stated(document->scene, NULL, NULL, &error) : NULL;
     if (document->opening_followed && !layout)
         app_log(app, "edit", "error",
                 "After the last edits %s; undo them, or change poses or shapes.", error.message);

@@ -116,6 +116,36 @@ test('killed in the midst of a series: the same document, with its contact on th
   assert.deepEqual((await get(server, 'scene')).objects, before.json.objects);
 });
 
+test('killed in the midst of a series under a nozzle: the same document, and the nozzle is placed again', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'guideway-series-'));
+  let server = await start({ data });
+  t.after(async () => {
+    await server.stop('SIGKILL');
+    rmSync(data, { recursive: true, force: true });
+  });
+  const scene = bundled('nozzle-over-hood'),
+    { type, points } = scene.objects[0].geometry;
+  assert.equal((await put(server, 'scene', scene)).status, 200);
+  await put(server, 'simulation', { state: 'running' });
+  const solution = async () => (await get(server, 'solutions/nozzle')).branches[0].nearest.pose.p;
+  const first = await solution();
+  for (let k = 1; k <= 100; k++) {
+    const moved = structuredClone(points);
+    for (const [i, j] of [2, 3].flatMap((i) => [2, 3].map((j) => [i, j]))) moved[i][j][2] += k * 8e-5;
+    const reply = await patch(server, 'objects/hood?group=drag', { geometry: { type, points: moved } });
+    assert.equal(reply.status, 200, reply.text);
+  }
+  const before = await request(server, 'GET', '/api/v1/scene');
+  await server.stop('SIGKILL');
+  server = await start({ data });
+  const now = await request(server, 'GET', '/api/v1/scene');
+  assert.deepEqual(now.json, before.json);
+  const again = await solution(); // from the stated pose, on the hood as it is now
+  assert.ok(again[2] - first[2] > 1e-3, `${first} to ${again}`);
+  assert.equal((await put(server, 'scene', scene)).status, 200);
+  assert.deepEqual(await solution(), first);
+});
+
 // In every bundled scene that has a free-form shape under a contact: no edit is refused, none is missed.
 for (const [name, id, contact] of [
   ['rolling-on-saddle', 'saddle', 'egg-rolls'],
@@ -125,6 +155,7 @@ for (const [name, id, contact] of [
   ['knee', 'plateau', 'medial-contact'],
   ['marble-run', 'track', 'marble-track'],
   ['blade-under-probe', 'blade', 'meets'],
+  ['nozzle-over-hood', 'hood', 'c1'],
 ])
   test(`control points under contact, 200 a second (${name})`, async () => {
     const scene = bundled(name);
