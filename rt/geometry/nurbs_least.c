@@ -23,7 +23,7 @@
 #define DEPTH      60   /* halvings of a leaf: then doubles are at their end */
 #define FIRST_STEP 0.02 /* of the domain, of the final descent */
 #define LAST_STEP  1e-8
-#define MOST_STEPS 200
+#define MOST_STEPS 60
 
 /* Parts are not halved whose bound is this part of the least value: a first search is coarse. */
 static const double enough_of[] = {0.5, 0.9};

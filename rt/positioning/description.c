@@ -297,7 +297,7 @@ static void append_miss(sentence *t)
     bool alone = c->first == held;
     double nearest = c->values[1].value, asked = c->values[0].value;
     append(t, alone ? "Wherever " : "At the best place for ");
-    append_names(t, held, false);
+    append_names(t, alone ? held : c->constraints, false);
     append(t, !alone ? "" : __builtin_popcountl(held) == 1 ? " holds" : " hold");
     append(t, ", the %s of ", angle ? "angle" : "distance");
     append_names(t, c->second, false);

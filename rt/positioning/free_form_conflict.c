@@ -17,17 +17,20 @@
  * How far the value asked for is outside of this, its miss, is a function of z that changes by no
  * more than y and the turn of n, times |w|, do. Where the least value of the largest miss over the
  * shape (geometry/nurbs_least.h) is positive, the constraints have no common pose. That is
- * necessary and sufficient for two constraints; for more it is not, because each may be met at
- * another turn. Any thread, RT safe; some ms.
+ * necessary and sufficient for two constraints. Of several others each may be met at another turn:
+ * if there is an axis, turns about it are searched as well. Any thread, RT safe; 1 to 10 ms, some
+ * 50 where turns are searched.
  */
 #include <assert.h>
 
 #include "rt/geometry/nurbs_least.h"
 #include "rt/positioning/solver.h"
 
-#define CERTAIN    1e-7  /* least miss of a conflict: over the size, or rad */
-#define MOST_PARTS 12000 /* of the shape, in one search: some 5 ms */
-#define BISECTIONS 30
+#define CERTAIN      1e-7  /* least miss of a conflict: over the size, or rad */
+#define MOST_PARTS   12000 /* of the shape, in one search: 5 ms; where turns are searched, 50 ms */
+#define BISECTIONS   30
+#define LEAST_ARC    4e-3 /* shortest half arc of turns (rad) */
+#define ARC_HALVINGS 12
 
 /* The question of one search: the relation with the shape, the axis and the others. */
 typedef struct question {
@@ -56,6 +59,7 @@ typedef struct place {
     gw_vec3 a, own;  /* the same point and axis in the other object's */
     bool has_axis;
     double moves, turns; /* bounds of their changes over the part */
+    double turn, arc;    /* about the axis, and by how much it differs; an arc of pi: any turn */
 } place;
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
@@ -67,10 +71,10 @@ typedef struct place {
  *
  *   a x sin t - b y cos t -+ (a^2 - b^2) sin t cos t = 0
  */
-static range ellipse_distances(double x, double y, double a, double b)
+static range ellipse_distances(double x, double y, double a, double b, bool only_low)
 {
-    double ends[2];
-    for (int k = 0; k < 2; k++) {
+    double ends[2] = {0, HUGE_VAL};
+    for (int k = 0; k < (only_low ? 1 : 2); k++) {
         double low[2] = {1, 0}, high[2] = {0, 1}, sign = k == 0 ? -1 : 1; /* cos t, sin t */
         for (int i = 0; i < BISECTIONS; i++) {
             double c = low[0] + high[0], s = low[1] + high[1], over = 1 / sqrt(c * c + s * s);
@@ -101,7 +105,7 @@ static range circle_distances(gw_vec3 centre, gw_vec3 axis, double radius,
             across = gw_any_normal(e->d);
         across = gw_unit(across);
         return ellipse_distances(fabs(gw_dot(to, across)), fabs(gw_dot(to, gw_cross(e->d, across))),
-                                 radius, radius * fabs(gw_dot(e->d, axis)));
+                                 radius, radius * fabs(gw_dot(e->d, axis)), e->p == 0);
     case GW_PLANE:
         middle = -gw_dot(to, e->d);
         most = radius * gw_norm(gw_reject(e->d, axis));
@@ -152,6 +156,12 @@ static double chord(double arm, double angle)
     return arm * fmin(angle, 2);
 }
 
+/* The rotation from the other object's axes to those of the shape's object. */
+static gw_quat rotation_of(const place *at)
+{
+    return gw_quat_mul(gw_quat_axis(at->axis, at->turn), gw_quat_between(at->own, at->axis));
+}
+
 static miss miss_distance(const question *q, const place *at, int i)
 {
     const gw_distance_constraint *e = &q->state->distances[i];
@@ -159,16 +169,23 @@ static miss miss_distance(const question *q, const place *at, int i)
     bool same = e->body_owns == q->on->body_owns; /* the element is of the shape's object */
     gw_vec3 w = gw_sub(e->a, same ? at->a : at->y);
     gw_vec3 centre = same ? at->y : at->a, axis = same ? at->axis : at->own;
-    double arm = gw_norm(w);
+    double arm = gw_norm(w), change = at->moves;
     range reached;
-    if (at->has_axis) {
+    if (!at->has_axis) {
+        reached = sphere_distances(centre, arm, e);
+    } else {
         double height = gw_dot(w, same ? at->own : at->axis);
         double radius = gw_norm(gw_mul_add(w, -height, same ? at->own : at->axis));
-        reached = circle_distances(gw_mul_add(centre, height, axis), axis, radius, e);
-    } else {
-        reached = sphere_distances(centre, arm, e);
+        change += chord(arm, at->turns);
+        if (at->arc < GW_PI) {
+            gw_quat turn = rotation_of(at);
+            w = same ? gw_rotate(turn, w) : gw_unrotate(turn, w);
+            reached = sphere_distances(gw_add(centre, w), 0, e);
+            change += radius * at->arc;
+        } else {
+            reached = circle_distances(gw_mul_add(centre, height, axis), axis, radius, e);
+        }
     }
-    double change = at->moves + (at->has_axis ? chord(arm, at->turns) : 0);
     note_miss(&m, reached, e->p, q->solver->size, change);
     return m;
 }
@@ -185,14 +202,23 @@ static miss miss_angle(const question *q, const place *at, int i)
 {
     const gw_angle_constraint *e = &q->state->angles[i];
     bool body = q->on->body_owns;
-    double theta = gw_angle_between(body ? e->u : e->f, at->axis);
-    double sigma = gw_angle_between(body ? e->f : e->u, at->own);
-    range reached = {fabs(theta - sigma), GW_PI - fabs(GW_PI - theta - sigma)};
+    gw_vec3 on_shape = body ? e->u : e->f, on_other = body ? e->f : e->u;
+    double change = at->turns;
+    range reached;
+    if (at->arc < GW_PI) {
+        reached.low = reached.high =
+            gw_angle_between(on_shape, gw_rotate(rotation_of(at), on_other));
+        change += at->arc;
+    } else {
+        double theta = gw_angle_between(on_shape, at->axis);
+        double sigma = gw_angle_between(on_other, at->own);
+        reached = (range){fabs(theta - sigma), GW_PI - fabs(GW_PI - theta - sigma)};
+    }
     miss m = {.distance = -1, .angle = i}, opposite = m;
-    note_miss(&m, reached, e->angle, 1, at->turns);
+    note_miss(&m, reached, e->angle, 1, change);
     if (!is_open(q, e->from))
         return m;
-    note_miss(&opposite, reached, GW_PI - e->angle, 1, at->turns);
+    note_miss(&opposite, reached, GW_PI - e->angle, 1, change);
     return opposite.by < m.by ? opposite : m;
 }
 
@@ -215,12 +241,51 @@ static miss largest_miss(const question *q, const place *at)
     return worst;
 }
 
+/*
+ * The same for several constraints, which have to hold at one turn, where each alone may hold at
+ * some: arcs of turns are halved until their bound is near the least miss found, or until they are
+ * as short as the place is uncertain.
+ */
+static miss least_over_turns(const question *q, place at)
+{
+    struct {
+        double turn, arc;
+    } stack[ARC_HALVINGS + 2] = {{0, GW_PI}};
+    double limit = fmax(LEAST_ARC, fmax(at.turns, at.moves / q->solver->size));
+    double each = largest_miss(q, &at).bound, bound = HUGE_VAL;
+    miss least = {.by = HUGE_VAL};
+    for (int count = 1; count > 0;) {
+        double turn = stack[--count].turn, half = 0.5 * stack[count].arc;
+        for (int k = -1; k <= 1; k += 2) {
+            at.turn = turn + k * half;
+            at.arc = half;
+            miss m = largest_miss(q, &at);
+            least = m.by < least.by ? m : least;
+            if (fmax(m.bound, each) >= 0.5 * least.by || half <= limit || count > ARC_HALVINGS) {
+                bound = fmin(bound, m.bound);
+                continue;
+            }
+            stack[count].turn = at.turn;
+            stack[count++].arc = half;
+        }
+    }
+    least.bound = fmax(each, bound);
+    return least;
+}
+
+/* The least miss at a place, of one constraint or of the others together. */
+static miss least_miss(const question *q, const place *at)
+{
+    bool several = __builtin_popcountl(q->others) > 1;
+    return several && at->has_axis ? least_over_turns(q, *at) : largest_miss(q, at);
+}
+
 /* The place of the relation at the middle of a part of the shape; `sense` -1: the axis opposite. */
 static place place_of(const question *q, const gw_nurbs_part *part, double sense)
 {
     const gw_distance_constraint *on = q->on;
     gw_vec3 n = gw_rotate(on->q, part->along);
-    place at = {.a = on->a, .has_axis = on->directed || q->along};
+    place at = {.a = on->a, .has_axis = on->directed || q->along, .arc = GW_PI};
     at.y = gw_add(on->b, gw_rotate(on->q, gw_mul_add(part->point, on->p, part->along)));
     at.moves = part->reach + chord(fabs(on->p), part->turn);
     if (q->along) {
@@ -238,12 +303,12 @@ static place place_of(const question *q, const gw_nurbs_part *part, double sense
 static miss miss_at(const question *q, const gw_nurbs_part *part)
 {
     place at = place_of(q, part, 1);
-    miss m = largest_miss(q, &at);
+    miss m = least_miss(q, &at);
     unsigned long from = q->along ? q->along->from : q->on->from;
     if (!at.has_axis || !is_open(q, from))
         return m;
     at = place_of(q, part, -1);
-    miss opposite = largest_miss(q, &at);
+    miss opposite = least_miss(q, &at);
     double bound = fmin(m.bound, opposite.bound);
     m = opposite.by < m.by ? opposite : m;
     m.bound = bound;

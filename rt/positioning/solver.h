@@ -368,7 +368,7 @@ void gw_perturb_alternatives(gw_solver *solver);
 /* ---- free_form_conflict.c -------------------------------------------------------------------- */
 
 /* True, with the solver's conflict set, if it is proven that no pose satisfies a constraint on a
- * free-form shape and the others. To be asked where searches found none: some ms. */
+ * free-form shape and the others. To be asked where searches found none: 1 to 50 ms. */
 bool gw_free_form_conflict(gw_solver *solver);
 
 /* ---- solve_branch.c: choices of an exploration that tracks a branch -------------------------- */

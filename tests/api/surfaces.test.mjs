@@ -177,7 +177,21 @@ test('what no point of a surface allows is refused with its bound', () => {
   const both = solve({ mobile: {}, constraints: [on, wide, up] });
   assert.equal(both.status, 'incompatible');
   assert.deepEqual(both.conflict.constraints, ['on', 'wall', 'up']);
-  assert.match(both.conflict.message, /At the best place for on and wall, the distance of up is/);
+  // and two that need different turns: x + 0.2 cos t = 0.65 and x - 0.2 sin t = 0.65, x <= 0.5
+  const flat = { ...along, fixed: { surface: flatSheet } };
+  const reach = (id, point) => ({
+    id,
+    type: 'coincident',
+    mobile: { point },
+    fixed: { plane: { point: [0.65, 0, 0], normal: [1, 0, 0] } },
+  });
+  const [front, side] = [reach('front', [0.2, 0, 0]), reach('side', [0, 0.2, 0])];
+  assert.equal(solve({ mobile: {}, constraints: [flat, front] }).status, 'solved');
+  assert.equal(solve({ mobile: {}, constraints: [flat, side] }).status, 'solved');
+  const turned = solve({ mobile: {}, constraints: [flat, front, side] });
+  assert.deepEqual([turned.status, turned.conflict?.constraints], ['incompatible', ['on', 'front', 'side']]);
+  assert.ok(Math.abs(turned.conflict.values.most - (0.5 + 0.2 * half - 0.65)) < 1e-3);
+  assert.match(both.conflict.message, /At the best place for on, wall and up, the distance of up is/);
 });
 
 test('the nearest offset from beyond an edge is the nearest one of all', () => {
