@@ -136,28 +136,15 @@ GW_LANE_INLINE void expand_turn(double length, const gw_quat_lanes *d, gw_lanes 
 static void subtract_nearest(const gw_batched_newton *s, double d[3], double n[3][3])
 {
     const gw_locus *l = &s->set->translation.locus;
-    gw_vec3 x = l->origin, way[3];
+    gw_vec3 x = l->origin;
     for (int c = 0; c < 3; c++)
         x = gw_mul_add(x, d[c], s->e[c]);
     gw_vec3 y = gw_locus_nearest(l, x), off = gw_sub(x, y);
-    int tangents = gw_locus_tangent(l, y, way);
-    double share = gw_locus_nearest_derivative(l, y, off), t[3];
-    if (l->kind == GW_LOCUS_SPHERE) {
-        double out = gw_dot(off, gw_unit(gw_sub(y, l->origin)));
-        share = l->a / fmax(l->a + out, 1e-9 * l->a);
-    }
+    gw_mat3 derivative = gw_locus_nearest_derivative(l, y, off);
     for (int i = 0; i < 3; i++) {
         d[i] = gw_dot(off, s->e[i]);
         for (int j = 0; j < 3; j++)
-            n[i][j] = i == j;
-    }
-    for (int k = 0; k < tangents; k++) {
-        bool straight = l->kind == GW_LOCUS_CYLINDER && k == 0;
-        for (int i = 0; i < 3; i++)
-            t[i] = gw_dot(way[k], s->e[i]);
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                n[i][j] -= (straight ? 1 : share) * t[i] * t[j];
+            n[i][j] = gw_dot(s->e[i], gw_mat3_mul(&derivative, s->e[j]));
     }
 }
 

@@ -294,24 +294,83 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
     return 0;
 }
 
-double gw_locus_nearest_derivative(const gw_locus *l, gw_vec3 y, gw_vec3 d)
+/* Subtracts share t t^T from the symmetric matrix m. */
+static void subtract_square(gw_mat3 *m, double share, gw_vec3 t)
 {
-    gw_vec3 at = gw_sub(y, l->origin);
-    double c = gw_dot(at, l->e1) / l->a, s, kappa;
-    gw_vec3 out;
+    const double x[3] = {t.x, t.y, t.z};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            m->m[i][j] -= share * x[i] * x[j];
+}
+
+#define LEAST_SHARE 1e-9 /* of P_i . P_i: the least curvature of the distance, at focal points */
+
+/* The same of a free-form locus: y does not leave an edge that it is at. The matrix is diagonal in
+ * P_0 and the part of P_1 conjugate to it. */
+static void subtract_free_form(const gw_locus *l, gw_vec3 y, gw_vec3 d, gw_mat3 *n)
+{
+    static const double rates[3][2] = {{1, 0}, {0, 1}, {1, 1}};
+    const int count = gw_locus_dof(l->kind);
+    gw_nurbs_motion m[3];
+    double x[2], at[2];
+    gw_locus_closest_parameters(l, y, x);
+    const gw_tangent_plane *plane = gw_nurbs_coordinates(l->nurbs, x, at);
+    for (int k = 0; k < 2 * count - 1; k++)
+        gw_nurbs_motion_of(l->nurbs, plane, at, rates[k], l->a, &m[k]);
+    const gw_vec3 off = gw_v3(gw_dot(d, l->e1), gw_dot(d, l->e2), gw_dot(d, l->e3));
+    gw_vec3 p[2] = {m[0].d[0], m[0].d[1]};
+    double bend[2], mixed = 0;
+    bool free[2];
+    for (int k = 0; k < 2; k++) {
+        const gw_nurbs_direction *of = &l->nurbs->direction[k];
+        free[k] = k < count && (plane || of->closed || (x[k] > of->low && x[k] < of->high));
+        bend[k] = free[k] ? gw_norm2(p[k]) - gw_dot(off, m[k].bias) : 0;
+    }
+    if (free[0] && free[1]) {
+        mixed =
+            gw_dot(p[0], p[1]) - 0.5 * gw_dot(off, gw_sub(m[2].bias, gw_add(m[0].bias, m[1].bias)));
+        bend[0] = fmax(bend[0], LEAST_SHARE * gw_norm2(p[0]));
+        p[1] = gw_mul_add(p[1], -mixed / bend[0], p[0]);
+        bend[1] -= mixed * mixed / bend[0];
+    }
+    for (int k = 0; k < 2; k++)
+        if (free[k] && gw_norm2(p[k]) > 0)
+            subtract_square(n, 1 / fmax(bend[k], LEAST_SHARE * gw_norm2(p[k])),
+                            rotate_to_frame(l, p[k]));
+}
+
+/* 1 / (1 + kappa d . out): Y moves along a tangent where the locus has the curvature kappa, its
+ * centre being opposite to `out`. */
+static double share_along(double kappa, gw_vec3 d, gw_vec3 out)
+{
+    double curvature = 1 + kappa * gw_dot(d, out);
+    return curvature > LEAST_SHARE ? 1 / curvature : 1 / LEAST_SHARE;
+}
+
+gw_mat3 gw_locus_nearest_derivative(const gw_locus *l, gw_vec3 y, gw_vec3 d)
+{
+    gw_mat3 n = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    gw_vec3 at = gw_sub(y, l->origin), out, way[3];
+    double share[3] = {1, 1, 1};
+    int tangents = 0;
+    if (l->kind == GW_LOCUS_CURVE || l->kind == GW_LOCUS_SURFACE)
+        subtract_free_form(l, y, d, &n);
+    else
+        tangents = gw_locus_tangent(l, y, way);
     if (l->kind == GW_LOCUS_CIRCLE || l->kind == GW_LOCUS_CYLINDER) {
         out = gw_scale(1 / l->a, gw_reject(at, l->e3));
-        kappa = 1 / l->a;
+        share[tangents - 1] = share_along(1 / l->a, d, out);
+    } else if (l->kind == GW_LOCUS_SPHERE) {
+        share[0] = share[1] = share_along(1 / l->a, d, gw_unit(at));
     } else if (l->kind == GW_LOCUS_ELLIPSE) {
-        s = gw_dot(at, l->e2) / l->b;
+        double c = gw_dot(at, l->e1) / l->a, s = gw_dot(at, l->e2) / l->b;
         double speed = hypot(l->a * s, l->b * c);
-        kappa = l->a * l->b / (speed * speed * speed);
         out = gw_unit(gw_add(gw_scale(c / l->a, l->e1), gw_scale(s / l->b, l->e2)));
-    } else {
-        return 1;
+        share[0] = share_along(l->a * l->b / (speed * speed * speed), d, out);
     }
-    double curvature = 1 + kappa * gw_dot(d, out);
-    return curvature > 1e-9 ? 1 / curvature : 1e9;
+    for (int k = 0; k < tangents; k++)
+        subtract_square(&n, share[k], way[k]);
+    return n;
 }
 
 /* ---- loci that shift as the body rotates ----------------------------------------------------- */

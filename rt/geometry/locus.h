@@ -24,11 +24,11 @@ gw_vec3 gw_locus_nearest(const gw_locus *locus, gw_vec3 point);
 int gw_locus_tangent(const gw_locus *locus, gw_vec3 point, gw_vec3 out[3]);
 
 /*
- * The derivative of Y, the point of the locus nearest to X, by X along the last tangent: 1 / (1 -
- * kappa delta), kappa being the curvature in that direction and delta the part of d = X - Y towards
- * its centre.
+ * The derivative N of X - Y by X, Y being the point of the locus nearest to X and d = X - Y:
+ * symmetric. With the derivatives P_i, P_ij of the locus by the parameters that Y can follow,
+ *   N = I - sum P_i M_ij P_j^T,   M^-1_ij = P_i . P_j - d . P_ij
  */
-double gw_locus_nearest_derivative(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
+gw_mat3 gw_locus_nearest_derivative(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
 
 /* The dimension of a locus of this kind; -1 for a general one. */
 int gw_locus_dof(gw_locus_kind kind);

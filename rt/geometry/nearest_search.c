@@ -159,21 +159,16 @@ static void add_radial(const circle_distance_terms *w, double c, double s, deriv
     to->d2 += share * half.d2 + w->radius * half.d1 * half.d1 / (rho * rho * rho);
 }
 
-/* For any locus: d . d / 2, its slope d . X', and its curvature |X'|^2 - X' . Y' + d . X''. */
+/* For any locus: d . d / 2, its slope d . X', and its curvature X' . N X' + d . X''. */
 static void add_locus_distance(const gw_circle_distance *r, double c, double s, derivatives *to)
 {
-    gw_vec3 arm = gw_add(gw_scale(c, r->a), gw_scale(s, r->b)), way[3];
+    gw_vec3 arm = gw_add(gw_scale(c, r->a), gw_scale(s, r->b));
     gw_vec3 go = gw_sub(gw_scale(c, r->b), gw_scale(s, r->a));
     gw_vec3 x = gw_add(r->c, arm), y = gw_locus_nearest(r->locus, x), d = gw_sub(x, y);
-    int tangents = gw_locus_tangent(r->locus, y, way);
+    gw_mat3 n = gw_locus_nearest_derivative(r->locus, y, d);
     to->f += 0.5 * gw_norm2(d);
     to->d1 += gw_dot(d, go);
-    to->d2 += gw_norm2(go) - gw_dot(d, arm);
-    for (int k = 0; k < tangents; k++) {
-        double along = gw_dot(go, way[k]);
-        to->d2 -=
-            (k == tangents - 1 ? gw_locus_nearest_derivative(r->locus, y, d) : 1) * along * along;
-    }
+    to->d2 += gw_dot(go, gw_mat3_mul(&n, go)) - gw_dot(d, arm);
 }
 
 /* theta^2 / 2 and its derivatives, times L^2. At theta = pi the slope has two values: that of
@@ -418,9 +413,8 @@ static void sphere_model(const gw_sphere_distance *b, gw_vec3 u, double theta, c
                          double g[2], double h[2][2])
 {
     const gw_locus *l = b->locus;
-    gw_vec3 x = gw_mul_add(b->c, b->r, u), y = gw_locus_nearest(l, x), d = gw_sub(x, y), way[3];
-    int tangents = gw_locus_tangent(l, y, way);
-    double follows = gw_locus_nearest_derivative(l, y, d);
+    gw_vec3 x = gw_mul_add(b->c, b->r, u), y = gw_locus_nearest(l, x), d = gw_sub(x, y);
+    gw_mat3 nearest = gw_locus_nearest_derivative(l, y, d);
     gw_vec3 toward = gw_reject(b->u0, u);
     double sine = gw_norm(toward), ll = b->length * b->length;
     gw_vec3 t = sine > 0 ? gw_scale(1 / sine, toward) : e[0];
@@ -429,11 +423,7 @@ static void sphere_model(const gw_sphere_distance *b, gw_vec3 u, double theta, c
     for (int i = 0; i < 2; i++) {
         g[i] = b->r * gw_dot(d, e[i]) - ll * theta * gw_dot(t, e[i]);
         for (int j = 0; j < 2; j++) {
-            double n = i == j;
-            for (int k = 0; k < tangents; k++) {
-                double share = k == tangents - 1 ? follows : 1;
-                n -= share * gw_dot(way[k], e[i]) * gw_dot(way[k], e[j]);
-            }
+            double n = gw_dot(e[i], gw_mat3_mul(&nearest, e[j]));
             h[i][j] = b->r * b->r * n + (i == j ? diagonal : 0) +
                       ll * (1 - around) * gw_dot(t, e[i]) * gw_dot(t, e[j]);
         }
@@ -453,12 +443,16 @@ static void descent_step(double h[2][2], double raise, const double g[2], double
     step[1] = -(a * g[1] - k * g[0]) / det;
 }
 
+#define SETTLES 1e-6 /* rad: f does not tell such a step from rounding, but its gradient does */
+
 /* Newton's method from u; ends early near `known` (may be NULL), a minimum with the value `least`,
  * unless f is below it. */
 static gw_vec3 sphere_descend(const gw_sphere_distance *b, gw_vec3 u, const gw_vec3 *known,
                               double least, double *value)
 {
     double theta = gw_angle_between(u, b->u0), f = sphere_value(b, u, theta), raise = 0;
+    double steepest = HUGE_VAL; /* |g| before a step below SETTLES; that step's start: */
+    gw_vec3 before = u;
     for (int i = 0; i < 60; i++) {
         double g[2], h[2][2], step[2];
         gw_vec3 e[2];
@@ -466,22 +460,23 @@ static gw_vec3 sphere_descend(const gw_sphere_distance *b, gw_vec3 u, const gw_v
         e[1] = gw_cross(u, e[0]);
         sphere_model(b, u, theta, (const gw_vec3 *)e, g, h);
         descent_step(h, raise, g, step);
-        double angle = hypot(step[0], step[1]);
-        if (!(angle > 1e-12))
+        double angle = hypot(step[0], step[1]), slope = hypot(g[0], g[1]);
+        if (!(slope < steepest))
+            u = before;
+        if (!(slope < steepest) || !(angle > 1e-16))
             break;
         gw_vec3 t = gw_scale(1 / angle, gw_add(gw_scale(step[0], e[0]), gw_scale(step[1], e[1])));
         gw_vec3 next = moved_along(u, t, fmin(angle, 0.7));
         double theta_next = gw_angle_between(next, b->u0);
         double f_next = sphere_value(b, next, theta_next);
-        if (f_next < f) {
-            bool small = angle < 1e-7;
+        if (angle < SETTLES || f_next < f) {
+            steepest = angle < SETTLES ? slope : HUGE_VAL;
+            before = u;
             u = next, theta = theta_next, f = f_next;
             raise *= 0.1;
-            if (small || (known && f >= least && gw_dot(u, *known) > CLOSE))
+            if (known && f >= least && gw_dot(u, *known) > CLOSE)
                 break;
         } else {
-            if (angle < 1e-7)
-                break;
             raise = fmax(4 * raise, 0.1 * (fabs(h[0][0]) + fabs(h[1][1])));
         }
     }

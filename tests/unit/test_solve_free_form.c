@@ -331,6 +331,39 @@ static void closest_points_are_searched_for_only_where_they_may_be_nearer(void *
     gw_nurbs_put(s);
 }
 
+/* A point on a sphere, or at an offset from it, is placed as a point at a distance from its centre:
+ * to the last digits, though the distance between the poses does not tell those. */
+static void nearest_poses_on_a_sphere_are_those_of_its_closed_form(void **unused)
+{
+    (void)unused;
+    static const double offsets[] = {0, 0.02, -0.03};
+    gw_error error;
+    gw_nurbs *s = gw_nurbs_ellipsoid(gw_v3(0.1, 0.1, 0.1), &error);
+    assert_non_null(s);
+    for (int i = 0; i < 60; i++) {
+        gw_pose pose = random_pose(), found[2];
+        pose.p = gw_scale(0.3, pose.p);
+        gw_element x = point_at(gw_scale(0.05, vector())), centre = point(0, 0, 0),
+                   surface = {.kind = GW_SURFACE, .q = {1, 0, 0, 0}, .nurbs = s};
+        for (int k = 0; k < 6; k++) {
+            double offset = offsets[k / 2], length = i % 2 ? 1 : 0.1;
+            gw_constraint c[2] = {distance(x, surface, offset), distance(x, centre, 0.1 + offset)};
+            for (int j = 0; j < 2; j++) {
+                if (k % 2) { /* the body owns the sphere */
+                    gw_element fixed = c[j].fixed;
+                    c[j].fixed = x, c[j].mobile = fixed;
+                }
+                gw_solve(&(gw_problem){pose, length, 1, &c[j]}, &solution);
+                assert_int_equal(solution.status, GW_SOLVED);
+                gw_submanifold_nearest(&solution.branches[0].set, &pose, length, &found[j]);
+            }
+            assert_true(gw_distance(found[0].p, found[1].p) < 1e-13);
+            assert_true(gw_quat_angle(found[0].q, found[1].q) < 1e-12);
+        }
+    }
+    gw_nurbs_put(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +374,7 @@ int main(void)
         cmocka_unit_test(curves_of_a_branch_share_the_work),
         cmocka_unit_test(arcs_that_end_at_one_pose_are_told_apart),
         cmocka_unit_test(closest_points_are_searched_for_only_where_they_may_be_nearer),
+        cmocka_unit_test(nearest_poses_on_a_sphere_are_those_of_its_closed_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
