@@ -215,7 +215,8 @@ static along_pose pose_at_parameters(const along_search *s, double u, double v, 
         c.parameter[k] = fmin(fmax(c.parameter[k], low), high);
     }
     c.b = axis_motion_at(l, NULL, c.parameter, (const double[]){0, 0});
-    if (gw_nurbs_pole_near(l->nurbs, c.parameter)) {
+    double xy[2];
+    if (gw_nurbs_pole_near(l->nurbs, c.parameter, xy)) {
         axis_motion at = regular_axis_motion(l, c.parameter);
         if (gw_dot(at.n, c.b.n) > 1 - 1e-6)
             c.b.p = at.p, c.b.n = at.n;

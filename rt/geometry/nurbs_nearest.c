@@ -578,13 +578,12 @@ static bool ends_at_kink(const gw_nurbs_direction *d, double bound)
 
 bool gw_nurbs_follow_about_pole(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nurbs_event *event)
 {
-    const gw_nurbs_pole *pole = gw_nurbs_pole_near(s, x);
     static const bool fixed[2] = {false, false};
     local_model m;
     double xy[2], step[2], found[2];
+    const gw_nurbs_pole *pole = gw_nurbs_pole_near(s, x, xy);
     if (!pole)
         return false;
-    gw_nurbs_pole_place(s, pole, x, xy);
     bool last = false;
     for (int i = 0; i < POLE_STEPS; i++) {
         if (!gw_tangent_plane_evaluate(s, &pole->plane, xy, 2, found, &m.at))

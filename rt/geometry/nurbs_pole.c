@@ -160,18 +160,9 @@ bool gw_nurbs_has_planes(const gw_nurbs *s)
     return poles || s->direction[0].uneven_count > 0 || s->direction[1].uneven_count > 0;
 }
 
-const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *s, const double parameter[2])
-{
-    for (int i = 0; i < 4; i++) {
-        const gw_nurbs_pole *p = s->pole[i];
-        if (p && p->sign * (parameter[p->out] - p->end) < p->near)
-            return p;
-    }
-    return NULL;
-}
-
-void gw_nurbs_pole_place(const gw_nurbs *s, const gw_nurbs_pole *p, const double parameter[2],
-                         double xy[2])
+/* x and y of parameters near a pole. */
+static void place_about(const gw_nurbs *s, const gw_nurbs_pole *p, const double parameter[2],
+                        double xy[2])
 {
     gw_nurbs_point at;
     gw_nurbs_evaluate(s, parameter, 0, NULL, &at);
@@ -180,17 +171,30 @@ void gw_nurbs_pole_place(const gw_nurbs *s, const gw_nurbs_pole *p, const double
     xy[1] = gw_dot(off, p->plane.e2);
 }
 
+const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *s, const double parameter[2], double xy[2])
+{
+    for (int i = 0; i < 4; i++) {
+        const gw_nurbs_pole *p = s->pole[i];
+        double away = p ? p->sign * (parameter[p->out] - p->end) : HUGE_VAL;
+        if (!p || !(away < p->near))
+            continue;
+        place_about(s, p, parameter, xy);
+        if (away <= 0 || hypot(xy[0], xy[1]) < GW_POLE_SERVES * p->plane.reach)
+            return p;
+    }
+    return NULL;
+}
+
 const gw_tangent_plane *gw_nurbs_coordinates(const gw_nurbs *s, const double parameter[2],
                                              double coordinates[2])
 {
     assert(s && parameter && coordinates);
-    const gw_nurbs_pole *pole = gw_nurbs_pole_near(s, parameter);
+    const gw_nurbs_pole *pole = gw_nurbs_pole_near(s, parameter, coordinates);
+    if (pole)
+        return &pole->plane;
     coordinates[0] = parameter[0];
     coordinates[1] = parameter[1];
-    if (!pole)
-        return NULL;
-    gw_nurbs_pole_place(s, pole, parameter, coordinates);
-    return &pole->plane;
+    return NULL;
 }
 
 /* True near an uneven knot, except near an edge, which must be detected in its parameter. */

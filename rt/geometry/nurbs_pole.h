@@ -45,12 +45,10 @@ bool gw_nurbs_make_poles(gw_nurbs *surface);
 /* True if there are points where charts use x and y in place of the parameters. */
 bool gw_nurbs_has_planes(const gw_nurbs *nurbs);
 
-/* The pole near these parameters, if its x and y are the better coordinates; or NULL. */
-const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *surface, const double parameter[2]);
-
-/* x and y of parameters near a pole. */
-void gw_nurbs_pole_place(const gw_nurbs *surface, const gw_nurbs_pole *pole,
-                         const double parameter[2], double xy[2]);
+/* The pole near these parameters, if x and y, which are set, are the better coordinates; or NULL.
+ * Where the surface bends unevenly about the pole, parameters near it may be out of `reach`. */
+const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *surface, const double parameter[2],
+                                        double xy[2]);
 
 /* The better coordinates at these parameters: x and y about a near pole, whose plane is returned;
  * or the parameters themselves, with NULL. */
