@@ -301,6 +301,23 @@ static void second_derivative(const along_search *s, const along_pose *c, const 
             h[j][k] = h[k][j] = 0.5 * (h[j][k] + h[k][j]);
 }
 
+/* True if the gradient by the free coordinates is smaller at `next`: f does not tell a step of the
+ * last digits from rounding. */
+static bool settles(const along_search *s, const along_pose *next, const along_slope *at, int n,
+                    const int free[3])
+{
+    along_slope there = *at;
+    double before = 0, after = 0;
+    put_gradient(s, next, &there);
+    for (int k = 0; k < n; k++) {
+        before += at->g[free[k]] * at->g[free[k]];
+        after += there.g[free[k]] * there.g[free[k]];
+    }
+    return after < before;
+}
+
+#define SETTLES 1e-6 /* of the length: longest step of the last digits */
+
 /* One step of Newton's method, damped until f decreases; coordinates of the bits in `held` are
  * fixed, and so are those at an end of their range where f decreases outward. Returns the step's
  * length (m); 0 if f does not decrease. */
@@ -325,7 +342,8 @@ static double newton_step(const along_search *s, unsigned held, double *raise, a
             longest = fmax(longest, fabs(step[j]));
         }
         along_pose next = add_step(s, c, at.scale, move);
-        if (next.f < c->f) {
+        bool last = held == 0 && *raise == 0 && longest < SETTLES * s->length;
+        if (next.f < c->f || (last && settles(s, &next, &at, n, free))) {
             *c = next;
             return longest;
         }

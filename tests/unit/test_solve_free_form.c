@@ -360,6 +360,18 @@ static void nearest_poses_on_a_sphere_are_those_of_its_closed_form(void **unused
             assert_true(gw_distance(found[0].p, found[1].p) < 1e-13);
             assert_true(gw_quat_angle(found[0].q, found[1].q) < 1e-12);
         }
+        /* along its normal */
+        gw_element axis = line(x.p, direction());
+        gw_constraint along = {.kind = GW_NORMAL, .value = 0.03, .mobile = axis, .fixed = surface};
+        gw_constraint through[2] = {coincident(axis, centre), distance(x, centre, 0.13)};
+        gw_problem of[2] = {{pose, 0.1, 1, &along}, {pose, 0.1, 2, through}};
+        for (int j = 0; j < 2; j++) {
+            gw_solve(&of[j], &solution);
+            assert_int_equal(solution.status, GW_SOLVED);
+            found[j] = solution.branches[0].nearest;
+        }
+        assert_true(gw_distance(found[0].p, found[1].p) < 2e-11);
+        assert_true(gw_quat_angle(found[0].q, found[1].q) < 1e-9);
     }
     gw_nurbs_put(s);
 }
