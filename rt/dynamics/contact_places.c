@@ -77,7 +77,8 @@ static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw
         gw_patch p = gw_patch_at(&k->on_b, z, b);
         gw_vec3 d = gw_sub(x, p.p), n = k->inside ? gw_neg(p.n) : p.n;
         if (last) {
-            *state = (gw_contact_state){.gap = gw_dot(n, d) - radius, .c = p.p, .n = n};
+            *state = (gw_contact_state){
+                .gap = gw_dot(n, d) - radius, .c = gw_mul_add(x, -radius, n), .n = n};
             return !p.beyond && way < GW_JUMP;
         }
         double h[2][2], inverse[2][2], y[2], right[2] = {gw_dot(d, p.t[0]), gw_dot(d, p.t[1])};
@@ -373,5 +374,5 @@ void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a
     }
     if (!found || s.a.beyond || s.b.beyond)
         gw_normal_system_at(k, a, b, place, &s);
-    *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.b.p, .n = s.n};
+    *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.a.p, .n = s.n};
 }

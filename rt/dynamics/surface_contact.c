@@ -18,7 +18,7 @@
  *
  *   H y_b' = C y_a' + g,       K y_a' = -(w_a - w_b) . (a_i x n) - N H^-1 g
  *   g_i = (V_a(x_a) - V_b(x_b)) . b_i + d . (w_b x b_i)
- *   n' = w_b x n + n_j y_bj',  c = x_b,  c' = V_b(x_b) + b_i y_bi'
+ *   n' = w_b x n + n_j y_bj',  c = x_a = x_b + gap n,  x_b' = V_b(x_b) + b_i y_bi'
  */
 #include "rt/dynamics/surface_contact.h"
 
@@ -546,6 +546,8 @@ static bool put_rates(const gw_normal_system *s, const gw_body_frame *a, const g
         double turn = s->ii[0][j] * y_b[0] + s->ii[1][j] * y_b[1];
         x->n_dot = gw_mul_add(x->n_dot, -turn, s->b.t[j]);
     }
+    /* of a's point c + gap n, from that of b's */
+    x->c_dot = gw_add(x->c_dot, gw_mul_add(gw_scale(x->gap, x->n_dot), gw_dot(s->n, slip), s->n));
     return moves;
 }
 
@@ -562,7 +564,7 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     }
     at.before = place->before;
     *place = at;
-    *x = (gw_contact_state){.c = s.b.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
+    *x = (gw_contact_state){.c = s.a.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
     x->beyond = s.a.beyond || s.b.beyond;
     x->curvature = gw_least_relative_curvature(&s);
     place->now = (gw_contact_curvature){gw_into_body(b, x->c), found ? x->curvature : 0};

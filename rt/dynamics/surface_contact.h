@@ -11,7 +11,7 @@
 /* The contact of two surfaces and its rates (world axes). */
 typedef struct gw_contact_state {
     double gap;                 /* m, along n */
-    gw_vec3 c, c_dot, n, n_dot; /* on b's surface; its normal, towards a */
+    gw_vec3 c, c_dot, n, n_dot; /* on a's surface; the normal of b's, towards a */
     gw_vec3 axis, axis_dot;     /* of a cylinder that lies on a plane */
     double curvature;           /* least relative curvature (1/m); 0 where it is not known */
     bool conforms;              /* their curvatures agree in a direction: they touch along a line */

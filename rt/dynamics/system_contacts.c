@@ -1,8 +1,8 @@
 /*
  * Closures of two surfaces that touch and slide or roll, knife edges and gears. RT safe.
  *
- * All rows of a contact act along a direction d at the contact point c, which moves over both
- * bodies. With r from a body's origin to c:
+ * All rows of a contact act along a direction d at the contact point c, a's on the common normal,
+ * which moves over both bodies. With r from a body's origin to c:
  *
  *   rate   = d . (v_a + w_a x r_a - v_b - w_b x r_b)
  *   bias   = d-dot . (the same) + d . (w_a x (c-dot - v_a) - w_b x (c-dot - v_b))
@@ -160,11 +160,9 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
         gw_surface_contact_near(contact, &frame_a, &frame_b, &place, &x);
     else
         x = contact_of(contact, &frame_a, &frame_b, &place);
-    /* c is a's point in closed forms, b's on a common normal: the result is the midpoint */
-    double half = gw_surface_contact_is_general(contact) ? 0.5 : -0.5;
     *gap = x.gap;
     *normal = x.n;
-    *point = gw_mul_add(x.c, half * x.gap, x.n);
+    *point = gw_mul_add(x.c, -0.5 * x.gap, x.n); /* the midpoint */
 }
 
 void gw_system_contact(const gw_system *s, int closure, gw_vec3 *point, gw_vec3 *normal,

@@ -61,7 +61,7 @@ static two_balls two_balls_made(void)
     return s;
 }
 
-/* The contact point on b with a displaced by h along freedom i: a translation, or a turn about
+/* The contact point on a with it displaced by h along freedom i: a translation, or a turn about
  * a's origin. */
 static gw_vec3 displaced(const two_balls *s, int i, double h)
 {
@@ -126,10 +126,10 @@ baseline_result baseline_contact_jacobian(baseline_jacobian method)
         for (int i = 0; i < 6; i++)
             columns[i] = column(&s, method, i, x.c);
         times[k] = now_us() - start;
-        /* c = r_b n: dc/dt = r_b / (r_a + r_b + gap) (1 - n n^T) v, and 0 by rotation */
+        /* c = x_a - r_a n: dc/dt = v - r_a / (r_a + r_b + gap) (1 - n n^T) v, and 0 by rotation */
         for (int i = 0; i < 6; i++) {
             gw_vec3 v = {i == 0, i == 1, i == 2};
-            gw_vec3 moved = gw_scale(RADIUS_B / reach, gw_mul_add(v, -gw_dot(n, v), n));
+            gw_vec3 moved = gw_mul_add(v, -RADIUS_A / reach, gw_mul_add(v, -gw_dot(n, v), n));
             loss = fmax(loss, gw_distance(columns[i], moved));
         }
     }

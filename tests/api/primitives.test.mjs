@@ -1,0 +1,133 @@
+// A sphere that is written as NURBS moves what is on it as the primitive does, whatever joins them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { command } from './command.mjs';
+import { G, run } from './headless.mjs';
+import { near } from './running.mjs';
+
+const R = 0.1;
+const sphere = { type: 'sphere', radius: R };
+const { out } = command(['surface', '-'], JSON.stringify({ convert: sphere }));
+const nurbs = JSON.parse(out).geometry;
+const ball = { geometry: sphere, body: { mass: 2, inertia: [0.008, 0.008, 0.008, 0, 0, 0] } };
+const other = {
+  id: 'other',
+  geometry: { type: 'sphere', radius: 0.05 },
+  // on none of the sets below, and its axis leads past the poles
+  pose: {
+    p: [0.05, 0.03, 0.14],
+    q: [0.9233805168766388, 0.10259783520851541, -0.20519567041703082, 0.30779350562554625],
+  },
+  body: { mass: 1, inertia: [0.0012, 0.0015, 0.001, 0.0001, 0, 0.0002] },
+};
+const features = [
+  { id: 'other/p', point: [0.01, 0, 0.02] },
+  { id: 'other/axis', line: { point: [0, 0, 0.01], direction: [0, 0, 1] } },
+  { id: 'other/foot', point: [0, 0, 0.01] },
+];
+const velocity = { v: [0.1, 0.05, 0], w: [1, 2, -1] };
+// constraints with the sphere's surface, and of the primitive where it has no such surface
+const kinds = {
+  coincident: [
+    [{ type: 'coincident', a: 'other/p', b: 'ball/surface' }],
+    [{ type: 'distance', a: 'other/p', b: 'ball/center', value: R }],
+  ],
+  'distance outside': [
+    [{ type: 'distance', a: 'other/p', b: 'ball/surface', value: 0.02 }],
+    [{ type: 'distance', a: 'other/p', b: 'ball/center', value: R + 0.02 }],
+  ],
+  'distance inside': [
+    [{ type: 'distance', a: 'other/p', b: 'ball/surface', value: -0.03 }],
+    [{ type: 'distance', a: 'other/p', b: 'ball/center', value: R - 0.03 }],
+  ],
+  normal: [
+    [{ type: 'normal', a: 'other/axis', b: 'ball/surface', value: 0.03, sense: 'same' }],
+    [
+      { type: 'coincident', a: 'other/axis', b: 'ball/center' },
+      { type: 'distance', a: 'other/foot', b: 'ball/center', value: R + 0.03 },
+    ],
+  ],
+};
+for (const type of ['sliding', 'rolling', 'pure-rolling'])
+  for (const inside of [false, true]) {
+    const touch = [{ type, a: 'other/surface', b: 'ball/surface', inside }];
+    kinds[`${type}${inside ? ' inside' : ''}`] = [touch, touch];
+  }
+
+for (const [name, constraints] of Object.entries(kinds))
+  test(`a sphere as NURBS and as a primitive: ${name}`, () => {
+    const positional = !/sliding|rolling/.test(name);
+    for (const moving of ['ball', 'both', 'other']) {
+      // a point that tumbles about a fixed sphere under its weight is chaotic
+      const gravity = [0, 0, moving === 'other' && positional ? 0 : -G];
+      const [a, b] = constraints.map((of, primitive) =>
+        run(
+          {
+            gravity,
+            objects: [{ ...ball, id: 'ball', geometry: primitive ? sphere : nurbs }, { ...other }].map((o) => {
+              const moves = moving === 'both' || moving === o.id;
+              return moves ? { ...o, free: true, velocity } : { ...o, fixed: true };
+            }),
+            features,
+            constraints: of.map((c, i) => ({ id: `c${i}`, ...c })),
+          },
+          3,
+        ),
+      );
+      for (const id of moving === 'both' ? ['ball', 'other'] : [moving])
+        for (const k of [0, 500, 1500, 2999]) {
+          a.p(k, id).forEach((x, i) => near(x, b.p(k, id)[i], 1e-10));
+          a.q(k, id).forEach((x, i) => near(x, b.q(k, id)[i], 1e-10));
+        }
+      assert.equal(a.summary.mobility, b.summary.mobility);
+    }
+  });
+
+test('an ellipsoid rolls over its poles as over its sides, however unevenly it bends there', () => {
+  // a rattleback: its shape and its inertia (kg m^2), whose axes lie a little beside those of the shape
+  const [a, b, c] = [0.1, 0.02, 0.015];
+  const [xx, yy, zz, xy] = [0.000051563, 0.001188437, 0.0012, -0.00011523];
+  const q = [0.999970576671, 0.005604766411, 0.005237592375, -0.000003576515];
+  const s = Math.SQRT1_2;
+  const turned = [s * (q[0] - q[2]), s * (q[1] - q[3]), s * (q[2] + q[0]), s * (q[3] + q[1])];
+  const rolled = [
+    [[a, b, c], [xx, yy, zz, xy, 0, 0], q], // it rests on a pole
+    [[c, b, a], [zz, yy, xx, 0, 0, xy], turned], // its poles are its far ends
+  ].map(([axes, inertia, at]) => {
+    const made = command(['surface', '-'], JSON.stringify({ convert: { type: 'ellipsoid', semi_axes: axes } }));
+    return run(
+      {
+        gravity: [0, 0, -G],
+        objects: [
+          {
+            id: 'table',
+            geometry: { type: 'box', size: [2, 2, 0.02] },
+            pose: { p: [0, 0, -0.01], q: [1, 0, 0, 0] },
+            fixed: true,
+          },
+          {
+            id: 'stone',
+            geometry: JSON.parse(made.out).geometry,
+            pose: { p: [0, 0, 0.015036440365], q: at },
+            body: { mass: 0.4, inertia },
+            velocity: { v: [0.0005203895, 0.0272369153, 0], w: [0, 0, -4] },
+            free: true,
+          },
+        ],
+        constraints: [{ id: 'rolls', type: 'rolling', a: 'stone/surface', b: 'table/+z' }],
+      },
+      1.5,
+    );
+  });
+  for (const k of [0, 100, 200, 500, 1000, 1499])
+    rolled[0].p(k, 'stone').forEach((x, i) => near(x, rolled[1].p(k, 'stone')[i], 1e-8));
+  near(rolled[0].get(-1, 'stone.wz'), rolled[1].get(-1, 'stone.wz'), 1e-6);
+  assert.ok(rolled[0].get(-1, 'stone.wz') > 1, 'it has turned back');
+  for (const { summary } of rolled) {
+    near(summary.energy.final, summary.energy.initial, 1e-10);
+    assert.deepEqual(
+      summary.events.filter((e) => e.kind !== 'projected'),
+      [],
+    );
+  }
+});
