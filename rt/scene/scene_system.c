@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STARTS     8    /* of an assembly, where bodies lie apart */
 #define ON_ITS_SET 1e-7 /* of the length: bodies are where their constraints have them */
 
 static bool is_object(const gw_scene *s, int body)
@@ -63,8 +62,9 @@ typedef struct builder {
     const gw_scene *scene;
     const int *of_body;
     int number;
-    bool assembled; /* poses are where all relations hold */
-    bool by_rows;   /* answers that are no known joint are closures, not submanifolds */
+    bool assembled;    /* poses are where all relations hold */
+    bool by_rows;      /* answers that are no known joint are closures, not submanifolds */
+    bool keeps_limits; /* without play, too: they do not become closures */
     const gw_contact_starts *starts;
     bool keeps_places; /* of contacts, for who takes the system: they go on */
     gw_pose *poses;    /* of the scene's bodies */
@@ -717,18 +717,19 @@ static bool add_gears(builder *w, gw_error *error)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static int count_members(const gw_scene *s, const int *of_body, int number)
+static size_t count_members(const gw_scene *s, const int *of_body, int number)
 {
-    int count = 0;
+    size_t count = 0;
     for (int i = 0; i < gw_scene_body_count(s); i++)
         count += of_body[i] == number;
     return count;
 }
 
-static bool take_memory(builder *w, int members, int edges)
+static bool take_memory(builder *w, int edges)
 {
     gw_scene_system *s = w->out;
-    size_t n = (size_t)members, e = (size_t)edges, j = (size_t)w->scene->joint_count;
+    size_t n = count_members(w->scene, w->of_body, w->number);
+    size_t e = (size_t)edges, j = (size_t)w->scene->joint_count;
     size_t v = (size_t)w->scene->constraint_count; /* velocity constraints at most */
     s->members = calloc(n + j + v + 1, sizeof *s->members);
     s->bodies = calloc(n + j + v + 1, sizeof *s->bodies);
@@ -832,10 +833,8 @@ static gw_scene_system *build_system(const builder *asked, const gw_constraint_e
                                      int edge_count, gw_error *error)
 {
     builder w = *asked;
-    int members = count_members(w.scene, w.of_body, w.number);
-    assert(members > 0);
     w.out = calloc(1, sizeof *w.out);
-    if (!w.out || !take_memory(&w, members, edge_count)) {
+    if (!w.out || !take_memory(&w, edge_count)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
         give_back(&w);
         gw_scene_system_destroy(w.out);
@@ -853,7 +852,8 @@ static gw_scene_system *build_system(const builder *asked, const gw_constraint_e
     add_springs(&w);
     add_closures(&w);
     bool made = add_gears(&w, error) && add_velocity_constraints(&w, error) &&
-                gw_scene_system_lock_coordinates(w.out, error) && assemble_system(&w, error);
+                (w.keeps_limits || gw_scene_system_lock_coordinates(w.out, error)) &&
+                assemble_system(&w, error);
     give_back(&w);
     if (made)
         return w.out;
@@ -885,12 +885,13 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
         system = build_system(&w, edges, edge_count, &open);
     }
     /* nearly singular relations leave a submanifold farther off than closures: 1e-8 of 1 + 1e-16 */
-    for (int i = 0; i < 3 && !system && open.code == GW_UNHANDLED; i++) {
+    for (int i = 0; i < 4 && !system && open.code == GW_UNHANDLED; i++) {
         memcpy(poses, given, size - sizeof *poses);
-        w.by_rows = i != 1;
-        w.assembled = i > 0;
-        if (i == 0 || gw_scene_system_assemble(scene, of_body, number, poses, &open))
-            system = build_system(&w, edges, edge_count, &open);
+        w.by_rows = i % 2 == 0, w.assembled = i == 1 || i == 2;
+        w.keeps_limits = i == 3; /* they bear what locked coordinates are off by, as in files */
+        if (w.assembled && !gw_scene_system_assemble(scene, of_body, number, poses, &open))
+            break;
+        system = build_system(&w, edges, edge_count, &open);
     }
     free(given);
     if (!system)

@@ -56,6 +56,13 @@ test('a joint whose limits leave no play is a fixed one, and says what it bears'
   }
   for (const id of ['a', 'b', 'c']) assert.ok(far(locked.p(-1, id), fixed.p(-1, id)) < 1e-9, id);
   near(locked.get(-1, 'knee.q0'), 0.3, 1e-13);
+  // two of a loop, one of them off by what a file rounds
+  const loop = linkage('joints');
+  const rounded = Number(angles(1).rocker.toFixed(4));
+  loop.joints[0].limits = [[1, 1]];
+  assert.equal(run(loop, 0.01).summary.mobility, 0);
+  loop.joints[2].limits = [[rounded, rounded]];
+  assert.ok(run(loop, 0.01).summary.constraint_residual_max < 1e-12);
 });
 
 /* ---- loops ----------------------------------------------------------------------------------- */
