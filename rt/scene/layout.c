@@ -796,8 +796,6 @@ static bool assemble_systems(builder *w, gw_error *error)
                                                &w->known->starts, l->poses, error);
         made = l->systems[i];
     }
-    if (made && !gw_layout_unsolved(l))
-        made = gw_scene_standing_hold(w->scene, edges, l->edge_count, l->poses, error);
     free((void *)edges);
     for (int i = 0; i < l->count; i++)
         l->placements[i]->tool = w->asked[l->placements[i]->object];

@@ -92,6 +92,10 @@ void gw_layout_destroy(gw_layout *layout);
 /* The first placement that has no solution, NULL where all have one. */
 const gw_placement *gw_layout_unsolved(const gw_layout *layout);
 
+/* True if every group of bodies that nothing moves can hold together; else with the error that such
+ * a system has (scene_system.h). Their poses stay as they are. */
+bool gw_layout_standing_hold(const gw_scene *scene, const gw_layout *layout, gw_error *error);
+
 /* The placement of an object, NULL where it is fixed. */
 const gw_placement *gw_layout_placement(const gw_layout *layout, int object);
 

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rt/base/small.h"
 #include "rt/scene/layout.h"
@@ -168,4 +169,28 @@ const gw_scene_system *gw_layout_system(const gw_layout *layout, int number, int
     if (s && body)
         *body = body_of_number(s, number);
     return s;
+}
+
+bool gw_layout_standing_hold(const gw_scene *scene, const gw_layout *l, gw_error *error)
+{
+    assert(scene && l);
+    size_t n = (size_t)gw_scene_body_count(scene) + 1;
+    const gw_constraint_edge **edges = malloc(((size_t)l->edge_count + 1) * sizeof *edges);
+    int *of_body = malloc(n * sizeof *of_body);
+    gw_pose *poses = malloc(n * sizeof *poses);
+    int count = edges && of_body && poses ? gw_scene_number_systems(scene, true, of_body) : -1;
+    bool hold = count >= 0 || gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
+    for (int i = 0; hold && i < l->edge_count; i++)
+        edges[i] = &l->edges[i].edge;
+    for (int i = 0; i < count && hold; i++) {
+        memcpy(poses, l->poses, (n - 1) * sizeof *poses);
+        gw_scene_system *system =
+            gw_scene_system_create(scene, of_body, i, edges, l->edge_count, NULL, poses, error);
+        hold = system;
+        gw_scene_system_destroy(system);
+    }
+    free((void *)edges);
+    free(of_body);
+    free(poses);
+    return hold;
 }

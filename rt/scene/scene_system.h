@@ -124,11 +124,6 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
                                         gw_error *error);
 void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
 
-/* True if every standing group of bodies can hold together, from `poses` on, which stay as they
- * are; else with the error that gw_scene_system_create() has for it. `edges` as there. */
-bool gw_scene_standing_hold(const gw_scene *scene, const gw_constraint_edge *const *edges,
-                            int edge_count, const gw_pose *poses, gw_error *error);
-
 /* Moves the bodies of system `number` from arbitrary poses to poses that satisfy its relations;
  * false if some remain, which `error` names. */
 bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "rt/scene/assembly.h"
 #include "rt/scene/scene_system.h"
@@ -46,27 +45,6 @@ bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int num
     gw_assembly_destroy(assembly);
     free(stands);
     return result.held;
-}
-
-bool gw_scene_standing_hold(const gw_scene *scene, const gw_constraint_edge *const *edges,
-                            int edge_count, const gw_pose *poses, gw_error *error)
-{
-    assert(scene && edge_count >= 0 && poses);
-    size_t n = (size_t)gw_scene_body_count(scene) + 1;
-    int *of_body = malloc(n * sizeof *of_body);
-    gw_pose *assembled = malloc(n * sizeof *assembled);
-    int count = of_body && assembled ? gw_scene_number_systems(scene, true, of_body) : -1;
-    bool hold = count >= 0 || gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
-    for (int i = 0; i < count && hold; i++) {
-        memcpy(assembled, poses, (n - 1) * sizeof *poses);
-        gw_scene_system *system =
-            gw_scene_system_create(scene, of_body, i, edges, edge_count, NULL, assembled, error);
-        hold = system;
-        gw_scene_system_destroy(system);
-    }
-    free(of_body);
-    free(assembled);
-    return hold;
 }
 
 bool gw_scene_system_refuse(const gw_scene *scene, const gw_scene_system *system,

@@ -462,6 +462,19 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
     return refuse_out_of_range(edit, app_lay_out_now(edit, now, error), error);
 }
 
+/* True where the edit makes joints of bodies that nothing moves contradict one another. A scene
+ * that is loaded may be so: it can be assembled. */
+static bool tears_standing(const app_edit *edit, const gw_layout *layout, gw_error *error)
+{
+    gw_error before, now;
+    if (edit->restart || edit->keeps_history || gw_layout_unsolved(layout) ||
+        gw_layout_standing_hold(edit->scene, layout, &now) ||
+        !gw_layout_standing_hold(edit->base->scene, edit->base->layout, &before))
+        return false;
+    *error = now;
+    return true;
+}
+
 static bool refuse_edit(app_edit *edit, gw_error *error)
 {
     bool clash = edit->failed->solution.status == GW_STATUS_INCOMPATIBLE;
@@ -593,7 +606,8 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     }
     if (!edit->restart && !edit->keeps_history)
         app_note_overruled_poses(edit, layout, !from_current);
-    if (!app_check_limits(edit, layout, !from_current, error)) {
+    if (tears_standing(edit, layout, error) ||
+        !app_check_limits(edit, layout, !from_current, error)) {
         gw_layout_destroy(layout);
         return false;
     }
