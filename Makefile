@@ -454,8 +454,6 @@ tsan: $(BUILD)/web/.stamp
 	setarch -R $(call SANITIZED,tsan,-fsanitize=thread) $(TSAN) unit
 	setarch -R $(call SANITIZED,tsan,-fsanitize=thread) $(TSAN) stress
 
-comma := ,
-
 .PHONY: stress
 stress: $(BUILD)/guideway $(NODE_MODULES)
 	GUIDEWAY=$(abspath $<) node --test tests/api/stress.test.mjs
