@@ -186,7 +186,7 @@ bool gw_layout_standing_hold(const gw_scene *scene, const gw_layout *l, gw_error
         memcpy(poses, l->poses, (n - 1) * sizeof *poses);
         gw_scene_system *system =
             gw_scene_system_create(scene, of_body, i, edges, l->edge_count, NULL, poses, error);
-        hold = system;
+        hold = system || error->code == GW_NOT_YET; /* what cannot move yet tears nothing */
         gw_scene_system_destroy(system);
     }
     free((void *)edges);

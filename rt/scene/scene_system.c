@@ -885,13 +885,20 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
         system = build_system(&w, edges, edge_count, &open);
     }
     /* nearly singular relations leave a submanifold farther off than closures: 1e-8 of 1 + 1e-16 */
-    for (int i = 0; i < 4 && !system && open.code == GW_UNHANDLED; i++) {
+    for (int i = 0; i < 3 && !system && open.code == GW_UNHANDLED; i++) {
         memcpy(poses, given, size - sizeof *poses);
-        w.by_rows = i % 2 == 0, w.assembled = i == 1 || i == 2;
-        w.keeps_limits = i == 3; /* they bear what locked coordinates are off by, as in files */
-        if (w.assembled && !gw_scene_system_assemble(scene, of_body, number, poses, &open))
+        w.by_rows = i != 1;
+        w.assembled = i > 0;
+        if (i > 0 && !gw_scene_system_assemble(scene, of_body, number, poses, &open))
             break;
         system = build_system(&w, edges, edge_count, &open);
+    }
+    if (!system && open.code == GW_UNHANDLED) { /* limits bear the rounding of positions in files */
+        gw_error still_open;
+        memcpy(poses, given, size - sizeof *poses);
+        w.by_rows = w.assembled = false;
+        w.keeps_limits = true;
+        system = build_system(&w, edges, edge_count, &still_open);
     }
     free(given);
     if (!system)
