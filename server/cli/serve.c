@@ -278,7 +278,7 @@ static void announce_address(const appliance *a)
            listener_port(a->listener));
     printf("  scene: %s; %s; Ctrl-C stops\n", a->scene,
            a->guard.token_count ? "clients need the token" : "this machine only");
-    printf("  try: open the address in a browser, press start and drag the blue object,\n"
+    printf("  try: open the address in a browser, press Run and drag the blue object,\n"
            "       or: curl http://%s:%d/api/v1/solutions\n",
            listener_host(a->listener), listener_port(a->listener));
     fflush(stdout);
