@@ -717,20 +717,13 @@ static bool add_gears(builder *w, gw_error *error)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static size_t count_members(const gw_scene *s, const int *of_body, int number)
-{
-    size_t count = 0;
-    for (int i = 0; i < gw_scene_body_count(s); i++)
-        count += of_body[i] == number;
-    return count;
-}
-
 static bool take_memory(builder *w, int edges)
 {
     gw_scene_system *s = w->out;
-    size_t n = count_members(w->scene, w->of_body, w->number);
-    size_t e = (size_t)edges, j = (size_t)w->scene->joint_count;
+    size_t n = 0, e = (size_t)edges, j = (size_t)w->scene->joint_count;
     size_t v = (size_t)w->scene->constraint_count; /* velocity constraints at most */
+    for (int i = 0; i < gw_scene_body_count(w->scene); i++)
+        n += w->of_body[i] == w->number; /* members */
     s->members = calloc(n + j + v + 1, sizeof *s->members);
     s->bodies = calloc(n + j + v + 1, sizeof *s->bodies);
     s->closures = calloc(e + j + v + 1, sizeof *s->closures);
@@ -887,8 +880,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
     /* nearly singular relations leave a submanifold farther off than closures: 1e-8 of 1 + 1e-16 */
     for (int i = 0; i < 3 && !system && open.code == GW_UNHANDLED; i++) {
         memcpy(poses, given, size - sizeof *poses);
-        w.by_rows = i != 1;
-        w.assembled = i > 0;
+        w.by_rows = i != 1, w.assembled = i > 0;
         if (i > 0 && !gw_scene_system_assemble(scene, of_body, number, poses, &open))
             break;
         system = build_system(&w, edges, edge_count, &open);
