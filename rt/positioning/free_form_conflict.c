@@ -349,6 +349,8 @@ static void record(const question *q, const miss *m, gw_conflict *conflict)
     if (angle) {
         asked = stated_angle(c, &q->state->angles[m->angle], asked);
         nearest = stated_angle(c, &q->state->angles[m->angle], nearest);
+        if (is_open(q, from) && asked > GW_PI / 2) /* either sense will do: told of the same one */
+            asked = GW_PI - asked, nearest = GW_PI - nearest;
     } else if (q->state->distances[m->distance].surface == GW_PLANE) {
         double moved = gw_constraint_has_length(c->kind) ? c->value : 0; /* the plane */
         asked += moved;

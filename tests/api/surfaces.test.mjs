@@ -153,6 +153,8 @@ test('what no point of a surface allows is refused with its bound', () => {
     [held, back(0.3), 'least', 0.3, lean],
     [{ ...along, sense: 'either' }, turn(0.3), 'least', 0.3, lean],
     [along, { ...turn(0), type: 'parallel', sense: 'opposite' }, 'most', Math.PI, Math.PI - lean],
+    [along, { ...turn(0), type: 'parallel' }, 'least', 0, lean], // either sense
+    [along, { ...turn(0), type: 'parallel', fixed: axis([-1, 0, 0]) }, 'least', 0, lean],
     [on, high(1.5), 'most', 1.5, 1],
     [on, high(-1.5), 'least', -1.5, -1],
     [on, { ...high(0), type: 'coincident', fixed: level(1.5) }, 'most', 0, -0.5],
