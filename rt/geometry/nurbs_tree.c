@@ -94,33 +94,37 @@ static void derivative_bounds(const gw_nurbs *s, gw_nurbs_leaf *leaf, const gw_h
     }
 }
 
-/* Room for `count` more entries of `size` bytes; false if memory is exhausted. */
-static bool make_room(void **entries, int used, int *room, int count, size_t size)
+/* The entries of `size` bytes, with room for `count` more; NULL if memory is exhausted. */
+static void *with_room(void *entries, int used, int *room, int count, size_t size)
 {
     int most = *room ? *room : 64;
     while (most < used + count)
         most *= 2;
-    void *grown = most > *room ? realloc(*entries, (size_t)most * size) : *entries;
-    if (!grown)
-        return false;
-    *entries = grown;
-    *room = most;
-    return true;
+    void *grown = most > *room ? realloc(entries, (size_t)most * size) : entries;
+    if (grown)
+        *room = most;
+    return grown;
 }
 
 /* The first of `count` new nodes; -1 if memory is exhausted. */
 static int new_nodes(gw_nurbs_tree *t, int count)
 {
-    if (!make_room((void **)&t->nodes, t->node_count, &t->node_room, count, sizeof *t->nodes))
+    gw_nurbs_node *nodes =
+        with_room(t->nodes, t->node_count, &t->node_room, count, sizeof *t->nodes);
+    if (!nodes)
         return -1;
+    t->nodes = nodes;
     t->node_count += count;
     return t->node_count - count;
 }
 
 static int new_leaves(gw_nurbs_tree *t, int count)
 {
-    if (!make_room((void **)&t->leaves, t->leaf_count, &t->leaf_room, count, sizeof *t->leaves))
+    gw_nurbs_leaf *leaves =
+        with_room(t->leaves, t->leaf_count, &t->leaf_room, count, sizeof *t->leaves);
+    if (!leaves)
         return -1;
+    t->leaves = leaves;
     t->leaf_count += count;
     return t->leaf_count - count;
 }
