@@ -360,29 +360,28 @@ API_ALONE := durable edits faults halt-load halt lease loop moving stall state s
 API_LONG := tasks bits access gallery memory
 API_REST := $(filter-out $(API_ALONE) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
 
-# $(call each_file,FOLDER,FILES,HOW,AT ONCE): runs test files of a folder, each with a log of its own
-each_file = printf '%s\n' $(2) | GUIDEWAY=$(abspath $<) xargs -P "$$(($(4)))" -I{} sh -c \
-    'timeout -k 10 900 $(3) node --test $(1)/{}.test.mjs > $(BUILD)/$@/{}.log 2>&1; status=$$?; \
-    echo "== $(1)/{}.test.mjs"; cat $(BUILD)/$@/{}.log; [ $$status = 0 ] || { echo "{} failed"; exit 255; }'
+# $(call each,NAMES,AT ONCE,COMMAND): COMMAND for each name {}, with a log of its own
+each = printf '%s\n' $(1) | GUIDEWAY=$(abspath $<) xargs -P "$$(($(2)))" -I{} sh -c \
+    '$(3) > $(BUILD)/$@/{}.log 2>&1; status=$$?; echo "== $@: {}"; cat $(BUILD)/$@/{}.log; \
+    [ $$status = 0 ] || { echo "{} failed"; exit 255; }'
+API_TEST := node --test tests/api/{}.test.mjs
 
 api: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
 	@mkdir -p $(BUILD)/$@
-	@$(call each_file,tests/api,$(API_LONG) $(API_REST),$(BUILD)/when_awake 100 2,$$(nproc) + 1)
-	@$(call each_file,tests/api,$(API_ALONE),$(WHEN_AWAKE),1)
+	@$(call each,$(API_LONG) $(API_REST),$$(nproc) + 1,timeout -k 10 900 $(BUILD)/when_awake 100 2 $(API_TEST))
+	@$(call each,$(API_ALONE),1,timeout -k 10 900 $(WHEN_AWAKE) $(API_TEST))
 	sh tests/install.sh $(BUILD)
 
-# each group of files has a browser, which draws with the processor: one for two processors
-comma_list = $(subst $(space),$(comma),$(strip $(1)))
+# files that share a browser, which draws with the processor: one for two processors
 space := $(subst ,, )
 PAGE_GROUPS := story,joining,relations,joined,assembly,freedoms,tasks mechanisms,contacts,surfaces view,keyboard,trust
-PAGE_GROUPS += $(call comma_list,$(filter-out $(subst $(comma), ,$(PAGE_GROUPS)),\
-                   $(patsubst tests/web/%.test.mjs,%,$(wildcard tests/web/*.test.mjs))))
+PAGE_REST := $(filter-out $(subst $(comma), ,$(PAGE_GROUPS)),$(patsubst tests/web/%.test.mjs,%,$(wildcard tests/web/*.test.mjs)))
+PAGE_GROUPS += $(subst $(space),$(comma),$(strip $(PAGE_REST)))
 
 page: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
 	@mkdir -p $(BUILD)/$@
-	@printf '%s\n' $(PAGE_GROUPS) | GUIDEWAY=$(abspath $<) xargs -P "$$((($$(nproc) + 1) / 2))" -I{} sh -c \
-	    'PAGE_TESTS={} timeout -k 10 1200 $(BUILD)/when_awake 100 2 node --test tests/web/all.mjs > $(BUILD)/$@/{}.log 2>&1; \
-	    status=$$?; echo "== tests/web: {}"; cat $(BUILD)/$@/{}.log; [ $$status = 0 ] || { echo "{} failed"; exit 255; }'
+	@$(call each,$(PAGE_GROUPS),($$(nproc) + 1) / 2,PAGE_TESTS={} \
+	    timeout -k 10 1200 $(BUILD)/when_awake 100 2 node --test tests/web/all.mjs)
 
 check: $(NODE_MODULES) $(BUILD)/openapi.json
 	@sh tests/check.sh

@@ -1,6 +1,6 @@
-// One appliance, one browser and one page for all tests of a process, `all.mjs` being all of them. A
-// test says which scene it wants to see; what the test before it left on the page is put away as a
-// person would: let go, back to the first plot, another scene.
+// One appliance, one browser and one page for all tests of a process (`all.mjs`). A test says which scene it wants to
+// see; what the test before it left on the page is put away as a person would: let go, back to the first plot, another
+// scene.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe } from 'node:test';
 import { Appliance, launch, Person, until, usualSize } from './harness.mjs';
