@@ -503,8 +503,8 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
         bool ball = def->joint == GW_MOBILIZER_SPHERICAL;
         assert(!ball || def->friction[j] == def->friction[0]);
         /* limits of a ball joint are not joint forces: they bound angles, not coordinates */
-        assert(j < at ||
-               ((ball || (def->stiffness[j] == 0 && def->friction[j] == 0 && !def->limited[j])) &&
+        assert(j < at || ball ||
+               (def->stiffness[j] == 0 && def->friction[j] == 0 && !def->limited[j] &&
                 def->motor[j].stiffness == 0));
         if (def->friction[j] > 0 || def->limited[j] || is_motor(&def->motor[j]))
             k->only_springs = false;

@@ -67,7 +67,9 @@ typedef struct gw_system_body_def {
     bool limited[6];
     double lower[6],
         upper[6]; /* m, rad; beyond: springs with damping, as stiff as is stable with steps of dt */
-    gw_motor motor[6];                      /* of rotation vectors: without stiffness */
+    /* of a ball joint: the targets are together a rotation vector, stiffness acts as that of its
+     * spring; of free joints without stiffness */
+    gw_motor motor[6];
     double damping_linear, damping_angular; /* of the body (N s/m, N m s/rad), the */
     gw_vec3 damping_at;                     /* former of this point in its frame */
 } gw_system_body_def;

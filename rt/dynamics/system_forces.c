@@ -48,15 +48,49 @@ gw_joint_law gw_system_joint_law(const gw_system *s, const gw_system_body *k, in
  *
  *   U = 1/2 e . K e,   torque = -J_l(e)^-T K e      J_l(e)^-T = J_l(-e)^-1
  *
+ * The stiffnesses of its motors are such a spring towards the orientation of their targets. Each
+ * axis then has a motor whose torque includes that, with bounds of its own.
+ *
  * Friction has one bristle, whose deflection is the rotation vector from its root. */
 
-static gw_vec3 spring_torque(const gw_system_body *k, double *energy)
+static gw_vec3 spring_torque(gw_quat turn, const double stiff[3], const double rest[3],
+                             double *energy)
 {
-    const double *stiff = k->def.stiffness;
-    gw_vec3 e = gw_ball_turn_from(k, k->def.rest);
+    gw_quat from = gw_quat_exp(gw_v3(rest[0], rest[1], rest[2]));
+    gw_vec3 e = gw_quat_log(gw_quat_mul(turn, gw_quat_conj(from)));
     gw_vec3 pull = {stiff[0] * e.x, stiff[1] * e.y, stiff[2] * e.z};
     *energy = 0.5 * gw_dot(e, pull);
     return gw_neg(gw_so3_left_jacobian_inverse(gw_neg(e), pull));
+}
+
+/* Motors without stiffness, whose torque has it at the orientation `turn`. */
+static void ball_motors(const gw_system_body *k, gw_quat turn, gw_motor motors[3])
+{
+    const gw_motor *m = k->def.motor;
+    const double stiff[3] = {m[0].stiffness, m[1].stiffness, m[2].stiffness};
+    const double target[3] = {m[0].target, m[1].target, m[2].target};
+    double unused;
+    gw_vec3 pull = spring_torque(turn, stiff, target, &unused);
+    const double pulls[3] = {pull.x, pull.y, pull.z};
+    for (int j = 0; j < 3; j++) {
+        motors[j] = m[j];
+        motors[j].torque += pulls[j];
+        motors[j].stiffness = 0;
+    }
+}
+
+/* Adds the motors' torques and their power. */
+static void add_ball_motors(const gw_system *s, const gw_system_body *k, double torque[3],
+                            double *power)
+{
+    gw_motor motors[3];
+    double none = 0;
+    ball_motors(k, k->joint.turn, motors);
+    for (int j = 0; j < 3; j++) {
+        gw_joint_law law = {.motor = &motors[j],
+                            .limit_damping = gw_system_joint_law(s, k, j).limit_damping};
+        torque[j] += gw_joint_force(&law, 0, k->joint.u[j], power, &none);
+    }
 }
 
 /* The bristle's stiffness is limited by the axis with the least inertia. */
@@ -74,7 +108,7 @@ static gw_vec3 ball_torque(const gw_system *s, const gw_system_body *k, double *
 {
     const double *d = k->def.damping, *u = k->joint.u;
     double energy;
-    gw_vec3 torque = spring_torque(k, &energy);
+    gw_vec3 torque = spring_torque(k->joint.turn, k->def.stiffness, k->def.rest, &energy);
     torque = gw_sub(torque, gw_v3(d[0] * u[0], d[1] * u[1], d[2] * u[2]));
     *dissipated += d[0] * u[0] * u[0] + d[1] * u[1] * u[1] + d[2] * u[2] * u[2];
     if (!(k->def.friction[0] > 0))
@@ -87,7 +121,7 @@ static gw_vec3 ball_torque(const gw_system *s, const gw_system_body *k, double *
 static double ball_energy(const gw_system *s, const gw_system_body *k)
 {
     double energy;
-    spring_torque(k, &energy);
+    spring_torque(k->joint.turn, k->def.stiffness, k->def.rest, &energy);
     if (!(k->def.friction[0] > 0))
         return energy;
     gw_joint_law law = gw_system_ball_law(s, k);
@@ -132,6 +166,8 @@ static void joint_forces(gw_system *s, gw_system_work *power)
         if (!k->is_free && gw_is_ball(k)) {
             gw_vec3 torque = ball_torque(s, k, &power->dissipated);
             force[0] = torque.x, force[1] = torque.y, force[2] = torque.z;
+            if (!k->only_springs)
+                add_ball_motors(s, k, force, &power->motors);
         }
         for (int j = 0; j < k->dof && !k->is_free && !gw_is_ball(k); j++) {
             double z = k->joint.z[j], u = k->joint.u[j];
@@ -469,10 +505,13 @@ static void linearise_ball(gw_system *s, const gw_system_body *k)
     double dissipated = 0;
     gw_vec3 torque = ball_torque(s, k, &dissipated);
     const double force[3] = {torque.x, torque.y, torque.z};
+    gw_motor motors[3];
+    ball_motors(k, k->joint.turn, motors);
     for (int j = 0; j < 3; j++) {
         gw_joint_force_model *m = &s->models[k->first + j];
-        gw_joint_law law = gw_system_joint_law(s, k, j);
-        gw_joint_linearise(&law, 0, 0, m);
+        gw_joint_law law = {.motor = &motors[j]};
+        gw_joint_linearise(&law, 0, k->joint.u[j], m);
+        m->motor.stiffness = k->def.motor[j].stiffness;
         m->force = force[j];
         ball_slopes(s, k, j, &m->damping, &m->stiffness);
     }
@@ -595,12 +634,27 @@ double gw_system_motor_work(const gw_system *s, double h, const signed char *sta
     return sum;
 }
 
+/* Along the rotation from home, with the torques amid it. */
+static double ball_work_max(const gw_system_body *k, const gw_mobilizer_state *home, double *size)
+{
+    gw_motor motors[3];
+    double sum = 0;
+    gw_vec3 turn = gw_quat_log(gw_quat_mul(k->joint.turn, gw_quat_conj(home->turn)));
+    const double way[3] = {turn.x, turn.y, turn.z};
+    ball_motors(k, gw_quat_mul(gw_quat_exp(gw_scale(0.5, turn)), home->turn), motors);
+    for (int j = 0; j < 3; j++)
+        sum += gw_motor_work_max(&motors[j], 0, way[j], size);
+    return sum;
+}
+
 double gw_system_motor_work_max(const gw_system *s)
 {
     double sum = 0, size = 0;
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
-        for (int j = 0; j < k->dof && !k->only_springs; j++)
+        if (!k->only_springs && gw_is_ball(k))
+            sum += ball_work_max(k, &s->home[i], &size);
+        for (int j = 0; j < k->dof && !k->only_springs && !gw_is_ball(k); j++)
             sum += gw_motor_work_max(&k->def.motor[j], s->home[i].z[j], k->joint.z[j], &size);
     }
     return sum + MOTOR_ROUNDING * size;
@@ -642,6 +696,15 @@ void gw_system_meet_limits(gw_system *s, double dt)
 /* Power iterations: they give a lower bound of the largest eigenvalue within 10 %. */
 #define POWER_ITERATIONS 6
 
+static double ball_fade_slope(const gw_system_body *k, int j)
+{
+    gw_motor motors[3];
+    if (!(k->def.motor[j].speed > 0))
+        return 0;
+    ball_motors(k, k->joint.turn, motors);
+    return gw_motor_fade_slope(&motors[j], 0, k->joint.u[j]);
+}
+
 /* h C + h^2 K of every coordinate into s->added; returns an upper bound of the eigenvalues of
  * D^-1 (h C + h^2 K), bodies' damping included. */
 static double added_inertias(gw_system *s, double h)
@@ -659,6 +722,8 @@ static double added_inertias(gw_system *s, double h)
             double damping = k->def.damping[j], stiffness = k->def.stiffness[j];
             if (gw_is_ball(k)) {
                 ball_slopes(s, k, j, &damping, &stiffness);
+                damping = fmax(damping + m->damping, ball_fade_slope(k, j));
+                stiffness += m->stiffness;
             } else if (!k->only_springs) {
                 gw_joint_law law = gw_system_joint_law(s, k, j);
                 gw_joint_force_model passive;

@@ -84,6 +84,15 @@ static bool check_limits(const gw_scene_joint *j, int index, int i, gw_error *er
                             j->lower[i], j->upper[i]);
 }
 
+bool gw_scene_only_first_motor(const gw_scene_joint *j)
+{
+    assert(j);
+    bool others = false;
+    for (int i = 1; i < 6; i++)
+        others = others || j->has_motor[i];
+    return j->has_motor[0] && !others;
+}
+
 /* Checks the parameters of coordinate `i`. */
 static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error *error)
 {
@@ -97,8 +106,8 @@ static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error
                {"friction", j->friction[i], false},
                {"spring/stiffness", j->stiffness[i], false},
                {"spring/rest", j->rest[i], true}};
+    char at[48];
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        char at[48];
         snprintf(at, sizeof at, "/%s/%d", all[k].name, i);
         if (!isfinite(all[k].value))
             return gw_scene_invalid(error, "joints", index, at, "must be finite");
@@ -106,7 +115,11 @@ static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error
             return gw_scene_invalid(error, "joints", index, at, "is %g, must be 0 or more",
                                     all[k].value);
     }
-    return check_limits(j, index, i, error);
+    snprintf(at, sizeof at, "/motor/%d", i);
+    return check_limits(j, index, i, error) &&
+           (!j->has_motor[i] ||
+            gw_scene_check_motor(error, "joints", index,
+                                 gw_scene_only_first_motor(j) ? "/motor" : at, &j->motor[i]));
 }
 
 void gw_scene_ball_angles(const double r[3], double angles[2])
@@ -123,11 +136,6 @@ static bool check_ball(const gw_scene_joint *j, int index, gw_error *error)
     char where[48];
     if (j->type != GW_MOBILIZER_SPHERICAL)
         return true;
-    snprintf(where, sizeof where, "/joints/%d/motor", index);
-    if (j->has_motor)
-        return gw_fail(error, GW_NOT_YET, where,
-                       "this version gives a spherical joint damping, friction, a spring and "
-                       "limits, but no motor");
     if (j->friction[1] != j->friction[0] || j->friction[2] != j->friction[0])
         return gw_scene_invalid(error, "joints", index, "/friction",
                                 "friction of a spherical joint is one torque about any axis: all "
@@ -181,11 +189,11 @@ static bool check_joint(const gw_scene *s, int index, gw_error *error)
             return false;
     if (!check_ball(j, index, error))
         return false;
-    if (j->has_motor && dof == 0)
+    if (j->has_motor[0] && dof == 0)
         return gw_scene_invalid(error, "joints", index, "/motor",
                                 "a %s joint has no coordinate that a motor could drive",
                                 gw_mobilizers[j->type].name);
-    return !j->has_motor || gw_scene_check_motor(error, "joints", index, "/motor", &j->motor);
+    return true;
 }
 
 /* ---- gears ---------------------------------------------------------------------------------- */

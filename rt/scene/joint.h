@@ -45,9 +45,9 @@ typedef struct gw_scene_joint {
     double friction[6];  /* Coulomb's (N, N m) */
     double stiffness[6]; /* of its spring towards `rest` (N/m, N m/rad) */
     double rest[6];
-    bool has_motor; /* of its first coordinate */
-    gw_motor motor;
-    bool collide; /* the two bodies may collide with each other */
+    bool has_motor[6];
+    gw_motor motor[6]; /* of a spherical joint together: the targets are a rotation vector */
+    bool collide;      /* the two bodies may collide with each other */
     bool enabled;
     /* of a gear: position of joints[0] = ratio times that of joints[1] plus a constant; each the id
      * of a joint, or the name of a link for the joint that moves it */
@@ -55,6 +55,9 @@ typedef struct gw_scene_joint {
     double ratio;
     int coordinates[2]; /* of each; -1: the only one, or the only turn */
 } gw_scene_joint;
+
+/* True where the joint has one motor, of its first coordinate. */
+bool gw_scene_only_first_motor(const gw_scene_joint *joint);
 
 /* The body that an end names; all -1: the world frame. */
 typedef struct gw_body_ref {

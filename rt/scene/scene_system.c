@@ -119,10 +119,10 @@ static gw_pose placed_frame(const builder *w, int object, const gw_pose *end_fro
 
 static bool has_forces(const gw_scene_joint *j)
 {
-    bool forces = j->has_motor;
+    bool forces = false;
     for (int i = 0; i < gw_mobilizers[j->type].dof; i++)
-        forces = forces || j->limited[i] || j->damping[i] != 0 || j->friction[i] != 0 ||
-                 j->stiffness[i] != 0;
+        forces = forces || j->has_motor[i] || j->limited[i] || j->damping[i] != 0 ||
+                 j->friction[i] != 0 || j->stiffness[i] != 0;
     return forces;
 }
 
@@ -353,8 +353,9 @@ static void take_joint_forces(const gw_scene_joint *j, gw_system_body_def *d)
     memcpy(d->limited, j->limited, sizeof d->limited);
     memcpy(d->lower, j->lower, sizeof d->lower);
     memcpy(d->upper, j->upper, sizeof d->upper);
-    if (j->has_motor)
-        d->motor[0] = j->motor;
+    for (int i = 0; i < 6; i++)
+        if (j->has_motor[i])
+            d->motor[i] = j->motor[i];
 }
 
 static void take_link_forces(const gw_link_def *l, gw_system_body_def *d)

@@ -155,6 +155,54 @@ SCHEMA(schema_limits)
 
 static const wire_type joint_limits = {decode_limits, encode_limits, schema_limits};
 
+/* ---- motors -------------------------------------------------------------------------------- */
+
+/* Of the first coordinate alone, or a list with one or null for each coordinate. */
+DECODE(decode_motors)
+{
+    gw_scene_joint *j = owner;
+    if (json_is_object(value)) {
+        j->has_motor[0] = true;
+        return wire_decode_at(&wire_table_motor, value, at, &j->motor[0], error);
+    }
+    if (!json_is_array(value))
+        return wire_refuse(at, error, "must be a motor, or a list of one or null a coordinate");
+    if (!check_count(value, at, owner, "motors, or null where there is none", error))
+        return false;
+    for (int i = 0; i < dof_of(j); i++) {
+        const json_t *one = json_array_get(value, (size_t)i);
+        const wire_path entry = {.parent = at, .index = (size_t)i};
+        j->has_motor[i] = !json_is_null(one);
+        if (j->has_motor[i] && !wire_decode_at(&wire_table_motor, one, &entry, &j->motor[i], error))
+            return false;
+    }
+    return true;
+}
+
+ENCODE(encode_motors)
+{
+    const gw_scene_joint *j = owner;
+    if (gw_scene_only_first_motor(j))
+        return wire_encode(&wire_table_motor, &j->motor[0], context);
+    json_t *list = json_array();
+    for (int i = 0; list && i < dof_of(j); i++)
+        list = wire_append(list, j->has_motor[i]
+                                     ? wire_encode(&wire_table_motor, &j->motor[i], context)
+                                     : json_null());
+    return list;
+}
+
+SCHEMA(schema_motors)
+{
+    return json_pack("{s[o{ss s{s[o{ss}]} si}]}", "anyOf", wire_schema_ref("Motor"), "type",
+                     "array", "items", "anyOf", wire_schema_ref("Motor"), "type", "null",
+                     "maxItems", 3);
+}
+
+static const wire_type joint_motors = {decode_motors, encode_motors, schema_motors};
+
+WHEN(has_motors, gw_scene_joint, it->has_motor[0] || it->has_motor[1] || it->has_motor[2])
+
 static bool any_nonzero(const double values[6])
 {
     for (int i = 0; i < 6; i++)
@@ -201,12 +249,9 @@ static const wire_table joint_spring = {.about = "Of each coordinate; 0 unless g
         {"friction", COORDINATES(friction), OMITTED,                                               \
          LOW(0),     .unit = "N, N m",      .about = "Coulomb's"},                                 \
         {"spring", OBJECT, .when = has_spring, .table = &joint_spring},                            \
-        {"motor",                                                                                  \
-         OBJECT,                                                                                   \
-         AT(gw_scene_joint, motor),                                                                \
-         HAS(gw_scene_joint, has_motor),                                                           \
-         .table = &wire_table_motor,                                                               \
-         .about = "of the first coordinate"},                                                      \
+        {"motor", &joint_motors, .when = has_motors, .table = &wire_table_motor,                   \
+         .about = "of the first coordinate, or a list with one or null for each; of spherical "    \
+                  "about the axes of b, the targets a rotation vector"},                           \
     {                                                                                              \
         "collide", BOOLEAN, AT(gw_scene_joint, collide), OMITTED,                                  \
             .about = "what it joins may collide where contact is enabled; false unless given"      \

@@ -49,7 +49,12 @@ static json_t *patch_schema(const wire_field *f)
     const wire_table *t = f->type->schema == wire_schema_list ? NULL : f->table;
     if (t && t->patch.name)
         return wire_schema_ref(t->patch.name);
-    return t && t->patch.about ? wire_table_schema(t, WIRE_PATCH, NULL) : f->type->schema(f);
+    if (!t || !t->patch.about)
+        return f->type->schema(f);
+    json_t *patched = wire_table_schema(t, WIRE_PATCH, NULL);
+    if (f->type == OBJECT)
+        return patched;
+    return json_pack("{s[oo]}", "anyOf", patched, f->type->schema(f)); /* or something else */
 }
 
 static json_t *field_schema(const wire_table *t, const wire_field *f, wire_form form)

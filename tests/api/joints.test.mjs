@@ -24,6 +24,8 @@ const frame = (object, at = identity) => ({ object, at });
 const hinge = { id: 'hinge', type: 'revolute', a: frame('crank'), b: frame('ground'), enabled: true };
 const put = (change) => expect(200, 'PUT', '/scene', { ...parts, ...change });
 
+const motor = { torque: 1, target: 0.5, stiffness: 2, rate: 0, damping: 0.3, max: 4, speed: 5 };
+
 // Switched off, for together they would be a linkage that nothing assembles.
 const whole = [
   {
@@ -36,7 +38,7 @@ const whole = [
     damping: [0.1],
     friction: [0.2],
     spring: { stiffness: [3], rest: [0.5] },
-    motor: { torque: 1, target: 0.5, stiffness: 2, rate: 0, damping: 0.3, max: 4, speed: 5 },
+    motor,
     collide: true,
   },
   {
@@ -65,9 +67,18 @@ const whole = [
     b: 'ground/+z',
     position: [1, 2, 3],
     friction: [0, 0, 1],
+    motor: [null, motor, { ...motor, target: -1 }],
     enabled: false,
   },
-  { id: 'ball', type: 'spherical', a: frame('crank'), b: frame('arm.0'), velocity: [0, 0, 1], enabled: false },
+  {
+    id: 'ball',
+    type: 'spherical',
+    a: frame('crank'),
+    b: frame('arm.0'),
+    velocity: [0, 0, 1],
+    motor,
+    enabled: false,
+  },
   { id: 'weld', type: 'fixed', a: frame('crank'), b: frame('rod'), enabled: false },
   { id: 'belt', type: 'gear', joints: ['hinge', 'sleeve'], ratio: -2.5, enabled: false },
   { id: 'train', type: 'gear', joints: ['arm.1', 'table'], ratio: 1, coordinates: [0, 1], enabled: false },
@@ -263,6 +274,20 @@ test('a null takes members away, an id stays', async () => {
     collide: null,
   });
   assert.deepEqual(await one('/joints/hinge'), { ...hinge, enabled: false });
+});
+
+test('motors are replaced one by one or together', async () => {
+  await put({ joints: whole });
+  const is = async (id, now) => assert.deepEqual((await one(`/joints/${id}`)).motor, now);
+  await expect(200, 'PATCH', '/joints/ball', { motor: { max: null, target: 2 } });
+  const { max: _, ...rest } = motor;
+  await is('ball', { ...rest, max: 0, target: 2 });
+  await expect(200, 'PATCH', '/joints/ball', { motor: [null, null, motor] });
+  await is('ball', [null, null, motor]);
+  await expect(200, 'PATCH', '/joints/ball', { motor: [motor, null, null] });
+  await is('ball', motor);
+  await expect(200, 'PATCH', '/joints/table', { motor: null });
+  await is('table', undefined);
 });
 
 test('a loop that cannot be closed is no answer, and nothing changes', async () => {
@@ -472,6 +497,21 @@ const wrong = [
     /must be 0 or more/,
   ],
   ['a motor below 0', [{ ...hinge, motor: { stiffness: -1 } }], 400, '/joints/0/motor/stiffness', /must be 0 or more/],
+  [
+    'a motor of one of three below 0',
+    [{ ...table, motor: [null, { max: -1 }, null] }],
+    400,
+    '/joints/0/motor/1/max',
+    /must be 0 \(unlimited\) or more/,
+  ],
+  [
+    'too many motors',
+    [{ ...hinge, motor: [null, motor] }],
+    400,
+    '/joints/0/motor',
+    /array of 1 motors, or null where there is none: a revolute joint has 1 coordinate/,
+  ],
+  ['a motor that is a number', [{ ...hinge, motor: 2 }], 400, '/joints/0/motor', /a motor, or a list/],
   ['two of one id', [hinge, { ...table, id: 'hinge' }], 409, '/joints/1/id', /taken by \/joints\/0/],
   ['the name of a link', [{ ...hinge, id: 'arm.0' }], 400, '/joints/0/id', /link 0 of mechanism arm/],
   ['a gear of nothing', [hinge, gear], 400, '/joints/1/joints/1', /no joint "table"/],
@@ -485,7 +525,7 @@ const wrong = [
   ],
   [
     'a gear of a fixed joint',
-    [hinge, { ...table, type: 'fixed', position: [], friction: [] }, gear],
+    [hinge, { ...table, type: 'fixed', position: [], friction: [], motor: undefined }, gear],
     400,
     '/joints/2/joints/1',
     /is fixed: it has no coordinate/,

@@ -1,5 +1,5 @@
 /*
- * Springs, friction and limits of ball joints, against closed forms.
+ * Springs, friction, limits and motors of ball joints, against closed forms.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -194,6 +194,123 @@ static void a_ball_stays_within_its_limits(void **state)
     }
 }
 
+/* ---- motors --------------------------------------------------------------------------------- */
+
+static double spring_energy(const gw_motor m[3], gw_quat turn)
+{
+    gw_quat target = gw_quat_exp(gw_v3(m[0].target, m[1].target, m[2].target));
+    gw_vec3 e = gw_quat_log(gw_quat_mul(turn, gw_quat_conj(target)));
+    return 0.5 *
+           (m[0].stiffness * e.x * e.x + m[1].stiffness * e.y * e.y + m[2].stiffness * e.z * e.z);
+}
+
+/* Torques: stiffness by differences of its energy, each axis within its bound. */
+static gw_vec3 servo_torque(const gw_motor m[3], gw_quat turn, gw_vec3 w)
+{
+    const double step = 1e-5, speed[3] = {w.x, w.y, w.z};
+    double torque[3];
+    for (int j = 0; j < 3; j++) {
+        gw_vec3 by = {j == 0 ? step : 0, j == 1 ? step : 0, j == 2 ? step : 0};
+        double up = spring_energy(m, gw_quat_mul(gw_quat_exp(by), turn));
+        double down = spring_energy(m, gw_quat_mul(gw_quat_exp(gw_neg(by)), turn));
+        torque[j] = m[j].torque - (up - down) / (2 * step) + m[j].damping * (m[j].rate - speed[j]);
+        if (m[j].max > 0)
+            torque[j] = fmax(-m[j].max, fmin(m[j].max, torque[j]));
+    }
+    return gw_v3(torque[0], torque[1], torque[2]);
+}
+
+/* A midpoint step of the ball's rotation. */
+static void midpoint_step(const gw_motor m[3], double h, gw_quat *turn, gw_vec3 *w)
+{
+    gw_vec3 amid = gw_mul_add(*w, 0.5 * h / INERTIA, servo_torque(m, *turn, *w));
+    gw_quat half = gw_quat_mul(gw_quat_exp(gw_scale(0.5 * h, *w)), *turn);
+    *turn = gw_quat_mul(gw_quat_exp(gw_scale(h, amid)), *turn);
+    *w = gw_mul_add(*w, h / INERTIA, servo_torque(m, half, amid));
+}
+
+/* Servos of the three axes, unlike ones, against an integration of its own. */
+static void motors_turn_it_as_their_law_says(void **state)
+{
+    (void)state;
+    static const gw_motor motors[][3] = {
+        {{.target = 0.5, .stiffness = 0.1, .damping = 1e-3},
+         {.target = -0.7, .stiffness = 0.3, .damping = 2e-3},
+         {.target = 0.4, .stiffness = 0.05, .damping = 1e-3}},
+        {{.rate = 3, .damping = 0.01},
+         {.torque = 2e-3, .damping = 1e-3},
+         {.rate = -2, .damping = 0.02}},
+        {{.target = 2, .stiffness = 0.2, .damping = 5e-3, .max = 0.01},
+         {.rate = 2, .damping = 0.01, .max = 5e-3},
+         {.target = -1, .stiffness = 0.1, .damping = 4e-3, .max = 0.02}}};
+    for (size_t n = 0; n < sizeof motors / sizeof *motors; n++) {
+        const gw_motor *m = motors[n];
+        const int parts = 50;
+        gw_scene_joint *j;
+        running r;
+        gw_scene *s = turning(&j);
+        gw_quat turn = gw_quat_exp(gw_v3(0.3, 0.1, -0.2));
+        gw_vec3 w = {0.5, -1, 2};
+        j->has_position = j->has_velocity = true;
+        set(j->position, gw_quat_log(turn));
+        set(j->velocity, w);
+        for (int i = 0; i < 3; i++)
+            j->has_motor[i] = true, j->motor[i] = m[i];
+        running_open(&r, s);
+        double off = 0, worst = 0;
+        for (int i = 0; i < 500; i++) {
+            const gw_snapshot *now = running_tick(&r);
+            gw_quat q = gw_quat_exp(first_three(now->coordinates));
+            off = fmax(off, gw_norm(gw_quat_log(gw_quat_mul(q, gw_quat_conj(turn)))));
+            worst = fmax(worst, fabs(energy_error(now) - now->energy.motors));
+            for (int k = 0; k < parts; k++)
+                midpoint_step(m, 1e-3 / parts, &turn, &w);
+        }
+        print_message("servos %zu: %.2g rad off, energy balance off by %.2g J\n", n, off, worst);
+        assert_true(off < 2e-6 && worst < 1e-9);
+        running_close(&r);
+    }
+}
+
+/* As stiff as no explicit step bears: there in an instant, it yields to a push by torque / k; and
+ * where the push exceeds its bound it is driven back. */
+static void stiff_motors_hold(void **state)
+{
+    (void)state;
+    const gw_vec3 target = gw_scale(0.8, axis);
+    const double targets[3] = {target.x, target.y, target.z};
+    gw_scene_joint *j;
+    running r;
+    gw_scene *s = turning(&j);
+    for (int i = 0; i < 3; i++) {
+        j->has_motor[i] = true;
+        j->motor[i] = (gw_motor){
+            .target = targets[i], .stiffness = 1e6, .damping = 100, .max = i == 1 ? 20 : 0};
+    }
+    running_open(&r, s);
+    gw_command retired, push = {.kind = GW_COMMAND_PUSH, .push.t = gw_v3(0, 10, 0)};
+    strcpy(push.object, "ball");
+    gw_simulation_apply(r.simulation, &push, &retired);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 1000; i++)
+        now = running_tick(&r);
+    gw_quat reached = gw_quat_exp(first_three(now->coordinates));
+    gw_vec3 off = gw_quat_log(gw_quat_mul(reached, gw_quat_conj(gw_quat_exp(target))));
+    print_message("stiff motors: (%.3g %.3g %.3g) rad off\n", off.x, off.y, off.z);
+    assert_true(gw_distance(off, gw_v3(0, 10 / 1e6, 0)) < 1e-9);
+    push.push.t = gw_v3(0, 20.001, 0);
+    gw_simulation_apply(r.simulation, &push, &retired);
+    double from = 0;
+    for (int i = 0; i <= 100; i++) {
+        now = running_tick(&r);
+        from = i == 50 ? now->rates[1] : from;
+    }
+    double faster = (now->rates[1] - from) / 0.05, right = 1e-3 / INERTIA;
+    print_message("overcome: %.9g rad/s^2 of %.9g\n", faster, right);
+    assert_true(fabs(faster - right) < 1e-3 * right);
+    running_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +319,8 @@ int main(void)
         cmocka_unit_test(a_stiff_spring_holds),
         cmocka_unit_test(friction_stops_a_spin_about_any_axis),
         cmocka_unit_test(a_ball_stays_within_its_limits),
+        cmocka_unit_test(motors_turn_it_as_their_law_says),
+        cmocka_unit_test(stiff_motors_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

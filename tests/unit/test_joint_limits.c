@@ -190,8 +190,8 @@ static void what_presses_on_a_limit_stands_still(void **state)
         gw_scene_joint *j = add_joint(s, "j", GW_MOBILIZER_PRISMATIC,
                                       at_body("car", gw_v3(0, 0, 0)), at_world(gw_pose_identity()));
         limit(j, 0, 0, 1);
-        j->has_motor = k > 0;
-        j->motor = motors[k];
+        j->has_motor[0] = k > 0;
+        j->motor[0] = motors[k];
         running_open(&r, s);
         for (int i = 0; i < 2000; i++) {
             const gw_snapshot *now = running_tick(&r);
@@ -306,8 +306,8 @@ static void an_arm_is_held_at_all_its_limits(void **state)
                       i ? at_body(last, gw_v3(0.1, 0, 0)) : at_world(gw_pose_identity()));
         strcat(j->id, "-joint");
         limit(j, 0, -0.5, 0.3);
-        j->has_motor = true;
-        j->motor = (gw_motor){
+        j->has_motor[0] = true;
+        j->motor[0] = (gw_motor){
             .stiffness = 1e4, .damping = 200, .target = i % 2 ? 2 : -2, .max = 300 * pow(0.4, i)};
     }
     running_open(&r, s);
@@ -355,8 +355,8 @@ static void strong_motors_do_not_pass_limits(void **state)
                 if (i < n)
                     continue;
                 limit(j, 0, -0.5, 0.7);
-                j->has_motor = true;
-                j->motor = motors[k];
+                j->has_motor[0] = true;
+                j->motor[0] = motors[k];
             }
             running_open(&r, s);
             for (int i = 0; i < 2000; i++) {

@@ -165,7 +165,7 @@ export type JointPatch = Partial<
   Pick<Joint, 'velocity' | 'limits' | 'restitution' | 'damping' | 'friction' | 'spring' | 'enabled' | 'collide'>
 > & {
   position?: number[] | null;
-  motor?: Motor | null;
+  motor?: readonly (Motor | null)[] | null;
   ratio?: number;
   pitch?: number;
 };

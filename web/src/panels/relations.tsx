@@ -173,27 +173,38 @@ const MOTOR: readonly (readonly [keyof Motor, string, 'effort' | 'stiffness' | '
   ['speed', 'no faster than', 'rate'],
 ];
 
-function MotorFields({ j, c }: { j: Joint; c: Coordinate }): JSX.Element {
+const motorsOf = (j: Joint): readonly (Motor | null)[] => (Array.isArray(j.motor) ? j.motor : [j.motor ?? null]);
+
+function MotorFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): JSX.Element {
   const { unit, scale } = DISPLAY[c.unit];
+  const motor = motorsOf(j)[i];
+  const count = RELATIONS[j.type].coordinates.length;
+  const of = count > 1 ? `${j.id}, ${c.word}` : j.id;
+  const put = (edit: (motor: Motor | null) => Motor | null): void => {
+    const now = motorsOf(latestOf(j));
+    const all = Array.from({ length: count }, (_, k) => (k === i ? edit(now[k] ?? null) : (now[k] ?? null)));
+    void patchJoint(j.id, { motor: all.some((m) => m) ? all : null });
+  };
   return (
     <div class="triple numbers">
-      {MOTOR.map(([key, word, of]) => {
-        const own = of === 'place' || of === 'rate';
+      <h3 class="wide">{count > 1 ? `Motor of the ${c.word}` : 'Motor'}</h3>
+      {MOTOR.map(([key, word, what]) => {
+        const own = what === 'place' || what === 'rate';
         const k = own ? scale : 1;
         return (
           <NumberField
             key={key}
             shown={word}
-            label={`Motor ${word} of ${j.id}`}
-            unit={own ? `${unit}${of === 'rate' ? '/s' : ''}` : EFFORT[c.unit][of]}
+            label={`Motor ${word} of ${of}`}
+            unit={own ? `${unit}${what === 'rate' ? '/s' : ''}` : EFFORT[c.unit][what]}
             step={key === 'torque' ? 0.1 : 1}
-            value={(j.motor?.[key] ?? 0) * k}
-            onCommit={(v) => void patchJoint(j.id, { motor: { [key]: v / k } })}
+            value={(motor?.[key] ?? 0) * k}
+            onCommit={(v) => put((m) => ({ ...m, [key]: v / k }))}
           />
         );
       })}
-      {j.motor && (
-        <button type="button" class="chip wide" onClick={() => void patchJoint(j.id, { motor: null })}>
+      {motor && (
+        <button type="button" class="chip wide" aria-label={`No motor of ${of}`} onClick={() => put(() => null)}>
           No motor
         </button>
       )}
@@ -354,18 +365,18 @@ function Pitch({ j }: { j: Extract<Joint, { type: 'screw' }> }): JSX.Element {
 function Numbers({ j }: { j: Joint }): JSX.Element {
   const [open, setOpen] = useState(false);
   const list = RELATIONS[j.type].coordinates;
-  const driven = j.type === 'spherical' ? undefined : list[0]; // a spherical joint has no motor
   return (
     <details class="group-of" onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary>{driven ? 'Limits, damping, motor' : list[0] ? 'Limits, damping, spring' : 'Force and torque'}</summary>
+      <summary>{list[0] ? 'Limits, damping, motor' : 'Force and torque'}</summary>
       {open && <Borne j={j} list={list} />}
       {j.type === 'screw' && <Pitch j={j} />}
       {list.map((c, i) => (
         <CoordinateFields key={c.word} j={j} i={i} c={c} />
       ))}
       <WholeFields j={j} />
-      {driven && <h3>{list.length > 1 ? `Motor of the ${driven.word}` : 'Motor'}</h3>}
-      {driven && <MotorFields j={j} c={driven} />}
+      {list.map((c, i) => (
+        <MotorFields key={c.word} j={j} i={i} c={c} />
+      ))}
     </details>
   );
 }
