@@ -114,6 +114,8 @@ void app_on_change(gw_app *app, void (*wake)(void *context), void *context);
 
 /* ---- edits --------------------------------------------------------------------------------- */
 
+#define APP_NOTE 256 /* bytes of a note on an edit's effect */
+
 typedef struct app_edit {
     gw_app *app;
     app_document *base;
@@ -137,7 +139,7 @@ typedef struct app_edit {
     app_document *document;     /* the new document; if dry or refused: what would have been */
     const gw_placement *failed; /* the placement without a solution, if any */
     uint64_t ticket;            /* for app_keep(); 0: there is nothing to wait for */
-    char note[256];             /* how the effect differs from the request; "": not at all */
+    char note[APP_NOTE];        /* how the effect differs from the request; "": not at all */
 } app_edit;
 
 /* Waits for the edit lock, then provides a copy of the scene to change. False with an error when

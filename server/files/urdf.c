@@ -651,3 +651,24 @@ void urdf_finish(urdf_robot *robot)
     gw_mechanism_finish(&robot->mechanism);
     gw_shape_finish(&robot->object.shape);
 }
+
+void urdf_notes(const urdf_robot *robot, char *out, size_t size)
+{
+    assert(robot && out && size > 0);
+    const size_t others = sizeof "; and 00 more"; /* URDF_NOTES at most */
+    size_t used = 0;
+    int i = 0;
+    for (; i < robot->note_count; i++) {
+        const char *comma = i > 0 ? "; " : "";
+        size_t left = i + 1 < robot->note_count ? others : 1;
+        if (used + strlen(comma) + strlen(robot->notes[i]) + left > size)
+            break;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", comma, robot->notes[i]);
+    }
+    if (i < robot->note_count)
+        used += (size_t)snprintf(out + used, size - used, "%s%d more", i > 0 ? "; and " : "",
+                                 robot->note_count - i);
+    out[used] = '\0';
+    for (char *c = out; *c; c++)
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
+}

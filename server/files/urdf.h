@@ -36,4 +36,8 @@ typedef struct urdf_robot {
 bool urdf_read(const char *text, size_t length, const char *tip, urdf_robot *out, gw_error *error);
 void urdf_finish(urdf_robot *robot);
 
+/* Writes the notes as one line of printable ASCII, as many as have room, and the number of others;
+ * "" where there are none. */
+void urdf_notes(const urdf_robot *robot, char *out, size_t size);
+
 #endif

@@ -56,7 +56,7 @@ typedef struct api_reply {
     char location[256]; /* "" : none */
     char etag[48];
     char allow[64];
-    char note[256]; /* how the effect of an edit differs from the request; "": not at all */
+    char note[APP_NOTE]; /* how the effect of an edit differs from the request; "": not at all */
 } api_reply;
 
 typedef struct api_replays api_replays; /* see replay.h */

@@ -297,16 +297,19 @@ void resource_post(api_call *call)
     app_edit edit;
     entry e;
     gw_error error = {0};
+    char note[APP_NOTE] = "";
     memset(&e, 0, r->size);
     leave_out_read_only(call);
-    bool read = r->decode_posted ? r->decode_posted(call->body, &e, &error)
+    bool read = r->decode_posted ? r->decode_posted(call->body, &e, note, &error)
                                  : decode_entry(r, call->body, &e, &error);
     if (!read)
         api_error(call, &error);
     else if (!api_begin(call, &edit))
         r->finish(&e);
-    else
+    else {
+        memcpy(edit.note, note, sizeof note);
         add_entry(call, &edit, &e);
+    }
 }
 
 /* Decodes a body whose id, where it has one, must be that of the address. */

@@ -46,7 +46,7 @@ typedef struct gw_resource {
     const char *read_only;                /* member of answers, ignored in bodies */
     bool live;                            /* `show` needs the loop's newest state */
     /* Decodes a posted body that may have more forms than `decode` accepts. */
-    bool (*decode_posted)(const json_t *value, void *entry, gw_error *error);
+    bool (*decode_posted)(const json_t *value, void *entry, char note[APP_NOTE], gw_error *error);
     /* The answered entry; NULL: as encoded. */
     json_t *(*show)(const resource_view *view, int index);
     /* Appends the entries that refer to this one to a list (api_name()); `in_use` is the sentence

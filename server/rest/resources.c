@@ -489,7 +489,8 @@ static urdf_robot *decode_robot(const json_t *body, gw_pose *base, gw_error *err
 }
 
 /* Moves the mechanism or the object out of a robot; the other of the two is empty. */
-static bool take_robot(const json_t *body, bool one_body, void *entry, gw_error *error)
+static bool take_robot(const json_t *body, bool one_body, void *entry, char note[APP_NOTE],
+                       gw_error *error)
 {
     gw_pose base;
     const char *id = json_string_value(json_object_get(body, "id"));
@@ -497,6 +498,7 @@ static bool take_robot(const json_t *body, bool one_body, void *entry, gw_error 
     if (!robot)
         return false;
     robot->mechanism.base = robot->object.pose = base;
+    urdf_notes(robot, note, APP_NOTE);
     if (id) {
         snprintf(robot->mechanism.id, sizeof robot->mechanism.id, "%s", id);
         snprintf(robot->object.id, sizeof robot->object.id, "%s", id);
@@ -518,15 +520,17 @@ static bool take_robot(const json_t *body, bool one_body, void *entry, gw_error 
     return fits;
 }
 
-static bool decode_posted_object(const json_t *body, void *entry, gw_error *error)
+static bool decode_posted_object(const json_t *body, void *entry, char note[APP_NOTE],
+                                 gw_error *error)
 {
-    return json_object_get(body, "urdf") ? take_robot(body, true, entry, error)
+    return json_object_get(body, "urdf") ? take_robot(body, true, entry, note, error)
                                          : wire_get_object(body, "", entry, error);
 }
 
-static bool decode_posted_mechanism(const json_t *body, void *entry, gw_error *error)
+static bool decode_posted_mechanism(const json_t *body, void *entry, char note[APP_NOTE],
+                                    gw_error *error)
 {
-    return json_object_get(body, "urdf") ? take_robot(body, false, entry, error)
+    return json_object_get(body, "urdf") ? take_robot(body, false, entry, note, error)
                                          : wire_get_mechanism(body, "", entry, error);
 }
 

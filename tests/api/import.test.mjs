@@ -363,6 +363,31 @@ test('a mesh that is not there is told, one of the package is found', () => {
   assert.equal(report().stderr, '');
 });
 
+test('what a posted description differs in is noted in the answer, in one line', async () => {
+  const server = await start();
+  const post = async (urdf, to = 'mechanisms') => {
+    const made = await request(server, 'POST', `/api/v1/${to}`, { urdf });
+    assert.equal(made.status, 201, made.text);
+    return made.headers['guideway-note'] ?? '';
+  };
+  const many = (n) =>
+    `<robot name="m${n}"><link name="l"/>${Array.from({ length: n }, (_, i) => links(`l${i}`) + joint(`j${i}`, 'revolute', 'l', `l${i}`)).join('')}</robot>`;
+  assert.equal(await post(many(1)), 'joint "j0" has no <limit>: it is not limited');
+  assert.equal(
+    await post(many(2)),
+    'joint "j0" has no <limit>: it is not limited; joint "j1" has no <limit>: it is not limited',
+  );
+  const lots = await post(many(40));
+  assert.ok(lots.length < 256, lots);
+  const told = lots.match(/has no/g).length;
+  assert.ok(told >= 4 && lots.endsWith(`it is not limited; and ${40 - told} more`), lots);
+  assert.equal(
+    await post('<robot name="bare"><link name="a"><inertial><mass value="2"/></inertial></link></robot>', 'objects'),
+    'link "a" has no solid: a sphere of its moments of inertia stands for it',
+  );
+  assert.equal(await post(arm), '');
+});
+
 for (const [what, urdf, message] of refused)
   test(`refused: ${what}`, () => {
     const r = convert(urdf);
