@@ -319,32 +319,24 @@ static double kinetic_energy_at(const gw_guided *body, const gw_chart *chart, co
 
 /* Stops parameters at the edges of a free-form locus (guided_edges.c). The energy lost counts as
  * dissipated. */
-static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double *z, double *z_dot,
-                          gw_step *step)
+static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double dt, double *z,
+                          double *z_dot, gw_step *step)
 {
-    const gw_submanifold *set = &body->def.set;
-    gw_edge_stops stops = {.count = 0};
-    double low, high, at[2];
-    bool past = false;
+    gw_edge_stops stops;
+    double came[6];
     stage s;
-    for (int i = 0, k = set->rotation.dof; i < set->translation.dof; i++, k++) {
-        if (!gw_chart_range(chart, i, &low, &high))
-            break;
-        if (z[k] > low && z[k] < high)
-            continue;
-        at[stops.count] = z[k] >= high ? high : low;
-        past = past || z[k] != at[stops.count];
-        stops.out[stops.count] = z[k] >= high ? 1 : -1;
-        stops.k[stops.count++] = k;
-    }
-    if (!past)
+    if (!gw_guided_find_edges(chart, z, z_dot, dt, &stops))
         return;
     step->edge = true;
     double before = kinetic_energy_at(body, chart, z, z_dot, &s);
-    for (int i = 0; i < stops.count; i++)
-        z[stops.k[i]] = at[i];
-    kinetic_energy_at(body, chart, z, z_dot, &s);
-    gw_guided_stop_outward(s.inertia, set->dof, &stops, z_dot);
+    memcpy(came, z_dot, sizeof came);
+    do {
+        for (int i = 0; i < stops.count; i++)
+            z[stops.k[i]] = stops.at[i];
+        memcpy(z_dot, came, sizeof came);
+        kinetic_energy_at(body, chart, z, z_dot, &s);
+        gw_guided_stop_outward(s.inertia, body->def.set.dof, &stops, z_dot);
+    } while (gw_guided_is_driven_over_edge(chart, came, z_dot, &stops, z));
     step->dissipated += before - kinetic_energy_at(body, chart, z, z_dot, &s);
 }
 
@@ -372,7 +364,7 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
     if (!step->finite)
         return dt;
     double dissipated = step->dissipated;
-    stop_at_edges(body, &chart, z, z_dot, step);
+    stop_at_edges(body, &chart, dt, z, z_dot, step);
     if (gw_guided_meets_fold(body, &chart, z, forces, dt))
         return gw_guided_stop_at_fold(body, &from, dt, step);
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);

@@ -7,7 +7,9 @@
  *
  * which has a unique solution, since A is positive definite. Treating one edge after the other
  * fails where the edges are not orthogonal in the metric of the inertia: each stop drives the body
- * over the other edge. On the loop's thread, RT safe.
+ * over the other edge. So the other edge counts as well where the first stop drives the body over
+ * it in what is left of the step, by (w' - w) since, with `since` the time from when the first was
+ * passed. On the loop's thread, RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -16,6 +18,55 @@
 #include "rt/base/simd.h"
 #include "rt/dynamics/rigid_body.h"
 #include "rt/geometry/nurbs_motion.h"
+
+static void add_edge(gw_edge_stops *stops, int k, double at, double out)
+{
+    stops->k[stops->count] = k;
+    stops->at[stops->count] = at;
+    stops->out[stops->count++] = out;
+}
+
+bool gw_guided_find_edges(const gw_chart *chart, const double *z, const double *z_dot, double dt,
+                          gw_edge_stops *stops)
+{
+    const gw_submanifold *set = chart->set;
+    double low, high;
+    bool past = false;
+    *stops = (gw_edge_stops){.count = 0};
+    for (int i = 0, k = set->rotation.dof; i < set->translation.dof; i++, k++) {
+        if (!gw_chart_range(chart, i, &low, &high))
+            break;
+        if (z[k] > low && z[k] < high)
+            continue;
+        double out = z[k] >= high ? 1 : -1, at = out > 0 ? high : low;
+        double by = out * (z[k] - at), speed = out * z_dot[k];
+        past = past || by != 0;
+        stops->since = fmax(stops->since, by < speed * dt ? by / speed : speed > 0 ? dt : 0);
+        add_edge(stops, k, at, out);
+    }
+    return past;
+}
+
+bool gw_guided_is_driven_over_edge(const gw_chart *chart, const double *came, const double *z_dot,
+                                   gw_edge_stops *stops, double *z)
+{
+    const gw_submanifold *set = chart->set;
+    double low, high, to[6];
+    for (int k = 0; k < set->dof; k++)
+        to[k] = z[k] + stops->since * (z_dot[k] - came[k]);
+    for (int i = 0; i < stops->count; i++)
+        to[stops->k[i]] = stops->at[i];
+    int other = 2 * set->rotation.dof + 1 - stops->k[0];
+    if (stops->count < set->translation.dof &&
+        gw_chart_range(chart, other - set->rotation.dof, &low, &high) &&
+        !(to[other] > low && to[other] < high)) {
+        bool above = to[other] >= high;
+        add_edge(stops, other, above ? high : low, above ? 1 : -1);
+        return true;
+    }
+    memcpy(z, to, (size_t)set->dof * sizeof *z);
+    return false;
+}
 
 void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *z_dot)
 {

@@ -274,13 +274,21 @@ double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, cons
                               double dt, double *z, double *z_dot, gw_step *step);
 void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
-/* Edges of a free-form locus: coordinates k that are at or past one; `out` is 1 at the upper end,
- * -1 at the lower.
+/* Edges of a free-form locus where coordinates k stop, `at` their values there; `out` is 1 at the
+ * upper end, -1 at the lower. `since`: time for which the body has been past one (s).
  */
 typedef struct gw_edge_stops {
     int count, k[2];
-    double out[2];
+    double at[2], out[2], since;
 } gw_edge_stops;
+
+/* Finds the edges that z is at or past after a step of dt; false if it is past none. */
+bool gw_guided_find_edges(const gw_chart *chart, const double *z, const double *z_dot, double dt,
+                          gw_edge_stops *stops);
+/* Moves z by what the stops, which changed the velocity from `came` to z_dot, make of the way
+ * since. True, with z unchanged, if that is over another edge, which is then added to the stops. */
+bool gw_guided_is_driven_over_edge(const gw_chart *chart, const double *came, const double *z_dot,
+                                   gw_edge_stops *stops, double *z);
 
 /* Inelastic stop at edges: impulses remove from the n velocities z_dot what leads out over the
  * edges (guided_edges.c). `inertia` is factored by gw_ldl(). */

@@ -285,3 +285,49 @@ test('where the closest point jumps over a bend the energy balance closes', () =
   assert.ok(Math.abs(balance(done)) < 1e-8, `${balance(done)} J`);
   assert.ok(done.summary.energy.dissipated > 0);
 });
+
+// A patch whose edges meet at 30 degrees. The force leads out over the one edge, and back from the other: along
+// the parameter it would go up the first, but by its part along that edge it goes down, into the corner.
+test('a body that is pressed on an edge moves as the force along it says, into the corner', () => {
+  const a = [1, 0, 0],
+    b = [Math.cos(Math.PI / 6), 0.5, 0];
+  const force = add(add([0, 0, 0], a, -1), b, 0.5),
+    along = force[0] * b[0] + force[1] * b[1];
+  const sheet = {
+    type: 'nurbs-surface',
+    degree: [1, 1],
+    knots: [
+      [0, 0, 1, 1],
+      [0, 0, 1, 1],
+    ],
+    points: [
+      [[0, 0, 0], b],
+      [a, add(a, b)],
+    ],
+  };
+  for (const u of [0, 0.1]) {
+    const body = {
+      id: 'body',
+      geometry: { type: 'sphere', radius: 0.05 },
+      pose: { p: add(add([0, 0, 0], a, u), b, 0.5), q: [1, 0, 0, 0] },
+      free: true,
+      body: { mass: 1 },
+    };
+    const scene = {
+      gravity: force,
+      objects: [{ id: 'sheet', geometry: sheet, fixed: true }, body],
+      constraints: [{ id: 'on', type: 'coincident', a: 'body/center', b: 'sheet/surface' }],
+    };
+    const done = run(scene, 3);
+    const { energy } = done.summary;
+    assert.ok(Math.abs(energy.final - energy.initial + energy.dissipated) < 1e-9 && energy.dissipated > 0);
+    const arrived = Array.from({ length: done.count }, (_, k) => k).find(
+      (k) => Math.hypot(...done.p(k, 'body')) < 1e-9,
+    );
+    for (let k = arrived; k < done.count; k++)
+      assert.ok(Math.hypot(...done.v(k, 'body')) < 1e-12, `at ${done.v(k, 'body')} m/s in the corner`);
+    if (u > 0) continue; // by then it was on its way for some time
+    assert.ok(Math.abs(arrived / 1000 - Math.sqrt(-1 / along)) < 2e-3, `arrives in tick ${arrived}`);
+    for (let i = 0; i < 3; i++) assert.ok(Math.abs(done.v(1000, 'body')[i] - along * b[i]) < 1e-9);
+  }
+});
