@@ -25,6 +25,7 @@
 #define SUBSTEP_DECAY          0.25 /* share of the motion that damping removes in a substep */
 #define MAX_SUBSTEPS           8
 #define DAMPED_SUBSTEPS        16   /* with damping too strong for MAX_SUBSTEPS, */
+#define FINER                  16   /* times as many where a step fails */
 #define MOST_DECAY             8.0  /* bound of the decay rate times the step */
 #define STRONG_DAMPING         20.0 /* 1/s: decay rate above which sixth order is used */
 
@@ -450,13 +451,21 @@ static int substep_count(const gw_guided *body, double dt)
     return count < MAX_SUBSTEPS ? (int)count + 1 : MAX_SUBSTEPS;
 }
 
+/* A step that fails is taken again in finer substeps: where knots of a shape are close to each
+ * other, its derivatives change much within one. */
 static void take_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
+    unsigned char state[offsetof(gw_guided, def)];
     int count = substep_count(body, dt);
+    memcpy(state, body, sizeof state);
     if (count == 1)
         take_substep(body, forces, dt, step);
     else
         step_in_substeps(body, forces, dt, count, step);
+    if (step->finite)
+        return;
+    memcpy(body, state, sizeof state);
+    step_in_substeps(body, forces, dt, FINER * count, step);
 }
 
 /* A step with damping that removes nearly all of the motion: the stages' sum of the dissipation is

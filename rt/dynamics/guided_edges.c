@@ -143,14 +143,18 @@ bool gw_guided_may_fold(const gw_submanifold *set)
 }
 
 #define BALANCE    1e-9 /* of the kinetic energy: a smaller error is rounding */
-#define MOST_SCALE 2    /* larger corrections are left to gw_guided_balances() */
+#define MOST_SCALE 2    /* what is missing beyond counts as dissipated */
 
-double gw_guided_energy_scale(const gw_step_energies *e, const gw_step *step)
+double gw_guided_energy_scale(const gw_step_energies *e, gw_step *step)
 {
-    double there = e->before + e->work - step->dissipated;
-    bool out = fabs(there - e->after) > BALANCE * fmax(there, e->after);
-    double scale = there > 0 && e->after > 0 ? sqrt(there / e->after) : 1;
-    return out && scale < MOST_SCALE && scale > 1.0 / MOST_SCALE ? scale : 1;
+    double there = e->before + e->work - step->dissipated, missing = there - e->after;
+    if (!(fabs(missing) > BALANCE * fmax(there, e->after)))
+        return 1;
+    double scale = there > 0 && e->after > 0 ? sqrt(there / e->after) : 0;
+    if (scale < MOST_SCALE && scale > 1.0 / MOST_SCALE)
+        return scale;
+    step->dissipated += fmax(0, missing);
+    return 1;
 }
 
 #define FAR_FROM_FOLD 0.5 /* fold margin above which no step leads over a fold */

@@ -308,9 +308,9 @@ double gw_guided_dissipate_at_edge(double dissipated, gw_step_energies *e, gw_st
 bool gw_guided_balances(const gw_step *step, const gw_step_energies *e);
 
 /* The factor of the velocity that closes a step's energy balance, where the error is above rounding
- * and below a bound; else 1. Third derivatives jump at knots, which limits the accuracy on offset
- * surfaces. */
-double gw_guided_energy_scale(const gw_step_energies *e, const gw_step *step);
+ * and below a bound; else 1, and energy that is missing counts as dissipated. Third derivatives
+ * jump at knots, which limits the accuracy on offset surfaces. */
+double gw_guided_energy_scale(const gw_step_energies *e, gw_step *step);
 
 /* Folds of an offset surface, at the focal distance: true if the locus is an offset surface; true
  * if the step to z leads to a fold; and the step that ends at the fold, which leaves the body at

@@ -286,6 +286,34 @@ test('where the closest point jumps over a bend the energy balance closes', () =
   assert.ok(done.summary.energy.dissipated > 0);
 });
 
+// Two knots so close that the way along the curve changes much for its parameter within a step: the bead is on a
+// straight line, along which its speed stays.
+test('a bead keeps its speed where two knots are close', () => {
+  const points = [-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3].map((x) => [x, 0, 0]);
+  const line = { type: 'nurbs-curve', degree: 2, knots: [0, 0, 0, 0.4999, 0.5, 0.75, 0.8, 1, 1, 1], points };
+  const speed = 10;
+  const done = run(
+    {
+      gravity: [0, 0, 0],
+      objects: [
+        { id: 'line', geometry: line, fixed: true },
+        {
+          id: 'bead',
+          geometry: { type: 'sphere', radius: 0.02 },
+          pose: { p: [-0.29, 0, 0], q: [1, 0, 0, 0] },
+          free: true,
+          body: { mass: 1 },
+          velocity: { v: [speed, 0, 0], w: [0, 0, 0] },
+        },
+      ],
+      constraints: [{ id: 'on', type: 'coincident', a: 'bead/center', b: 'line/curve' }],
+    },
+    0.05,
+  );
+  assert.deepEqual(told(done), []);
+  for (let k = 0; k < done.count; k++) assert.ok(Math.abs(done.v(k, 'bead')[0] - speed) < 1e-8, `tick ${k}`);
+});
+
 // A patch whose edges meet at 30 degrees. The force leads out over the one edge, and back from the other: along
 // the parameter it would go up the first, but by its part along that edge it goes down, into the corner.
 test('a body that is pressed on an edge moves as the force along it says, into the corner', () => {
