@@ -364,8 +364,8 @@ static void find_events(gw_scene_dynamics *m)
     f->strained = m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
     if (f->energy_error > 0)
         f->energy_error = gw_body_systems_energy_error(m);
-    f->any = f->jammed || f->edge || f->degenerate || f->crowded > 0 || f->energy_error > 0 ||
-             f->strained > 0;
+    f->any = f->jammed || f->edge || f->degenerate || f->failed || f->crowded > 0 ||
+             f->energy_error > 0 || f->strained > 0;
 }
 
 const gw_dynamics_findings *gw_scene_dynamics_findings(const gw_scene_dynamics *m)
@@ -385,14 +385,21 @@ static gw_found_at found_in_closure(const gw_dynamic_system *d, int closure)
     return at;
 }
 
+/* The first body of a model. */
+static gw_found_at found_in_model(const gw_scene_dynamics *m, int model)
+{
+    int object = model < m->held_count     ? m->held[model]
+                 : model < m->first_system ? m->bodies[model - m->first_free].object
+                                           : m->systems[model - m->first_system].numbers[0];
+    return (gw_found_at){object, -1};
+}
+
 /* The body of a model that is at an edge, or whose contact has degenerated, and the contact's
  * constraint. */
 static gw_found_at found_in(const gw_scene_dynamics *m, int model, bool edge)
 {
-    if (model < m->held_count)
-        return (gw_found_at){m->held[model], -1};
     if (model < m->first_system)
-        return (gw_found_at){m->bodies[model - m->first_free].object, -1};
+        return found_in_model(m, model);
     const gw_dynamic_system *d = &m->systems[model - m->first_system];
     return found_in_closure(d, edge ? gw_system_closure_at_edge(d->system)
                                     : gw_system_degenerate_closure(d->system));
@@ -414,6 +421,7 @@ static void account_energy(gw_scene_dynamics *m)
     m->found.degenerate = parted >= 0;
     m->found.degenerate_at = (gw_found_at){-1, parted};
     m->found.energy_error = 0;
+    m->found.failed = false;
     for (int i = 0; i < m->world_system_count; i++) {
         const gw_step *step = &m->world_systems[i].step;
         m->motors += step->motors;
@@ -424,6 +432,10 @@ static void account_energy(gw_scene_dynamics *m)
             m->found.edge_at = found_in(m, i, true);
         if (step->degenerate && !m->found.degenerate)
             m->found.degenerate_at = found_in(m, i, false);
+        if (!step->finite && !held[i]) {
+            m->found.failed = true;
+            m->found.failed_at = found_in_model(m, i);
+        }
         m->found.edge |= step->edge;
         m->found.degenerate |= step->degenerate;
         m->found.energy_error = fmax(m->found.energy_error, step->energy_error);

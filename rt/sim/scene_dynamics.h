@@ -150,7 +150,8 @@ typedef struct gw_dynamics_findings {
     bool edge;       /* a body is held by the edge of a surface, or by the end of a curve */
     bool degenerate; /* the relative curvature of a contact vanishes, or its branch has ended */
     int crowded;     /* number of collisions deferred, at most once a second */
-    gw_found_at edge_at, degenerate_at;
+    bool failed;     /* the step of a model that no tool holds failed; it is at rest */
+    gw_found_at edge_at, degenerate_at, failed_at;
     double energy_error; /* error of a system's energy balance (J); 0 if below a millionth of its
                             kinetic energy and what it exchanged in the step, or 1e-18 J */
     double strained;     /* strain of a mechanism that has just left its local model's range of

@@ -92,7 +92,7 @@ void gw_simulation_restart(gw_simulation *s)
     s->steps = 0;
     s->limited_ticks = 0;
     s->carried = (gw_energy){0};
-    s->bound = s->at_edge = s->degenerate = 0;
+    s->bound = s->at_edge = s->degenerate = s->failed = 0;
     gw_kinematics_reset(s->scenario->kinematics);
     gw_scene_dynamics_reset(s->scenario->dynamics);
     gw_simulation_place_kinematic(s, 0);
@@ -368,7 +368,7 @@ static void report_findings(gw_simulation *s, bool moving)
     static const gw_dynamics_findings none = {0};
     const gw_dynamics_findings *found =
         moving ? gw_scene_dynamics_findings(s->scenario->dynamics) : &none;
-    if (!found->any && s->at_edge == 0 && s->degenerate == 0)
+    if (!found->any && s->at_edge == 0 && s->degenerate == 0 && s->failed == 0)
         return;
     if (found->jammed)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
@@ -378,6 +378,7 @@ static void report_findings(gw_simulation *s, bool moving)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_UNBOOKED, .value = found->energy_error});
     report_lasting(s, found->edge, &s->at_edge, GW_EVENT_EDGE, found->edge_at);
     report_lasting(s, found->degenerate, &s->degenerate, GW_EVENT_DEGENERATE, found->degenerate_at);
+    report_lasting(s, found->failed, &s->failed, GW_EVENT_NOT_FINITE, found->failed_at);
     if (found->strained > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = found->strained});
 }

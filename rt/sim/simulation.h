@@ -266,7 +266,7 @@ typedef enum gw_event_kind {
     GW_EVENT_ARMED,
     GW_EVENT_OVERRUN,      /* value: us over */
     GW_EVENT_DEVICE_LOST,  /* silent or garbage; tool */
-    GW_EVENT_NOT_FINITE,   /* the step failed: the tool stops; tool */
+    GW_EVENT_NOT_FINITE,   /* the step failed: its tool, or its bodies, stop; tool, object */
     GW_EVENT_MOTION_ENDED, /* the robot's path ended; tool, tag, outcome, value: the reaction */
     GW_EVENT_MOVED, /* new values of geometry, control or motors, `value` of them; tag, revision of
                        the newest */

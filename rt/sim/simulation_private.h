@@ -31,6 +31,7 @@ struct gw_simulation {
     int bound;         /* ticks during which blocked followers are not reported again */
     int at_edge;       /* the same for bodies at an edge */
     int degenerate;    /* the same for degenerate contacts */
+    int failed;        /* the same for models whose step failed */
     gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
     uint64_t limited_ticks, overruns, missed;
     bool rehearses;        /* it is a rehearsal: no thread runs its detection */

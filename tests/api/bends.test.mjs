@@ -359,3 +359,12 @@ test('a body that is pressed on an edge moves as the force along it says, into t
     for (let i = 0; i < 3; i++) assert.ok(Math.abs(done.v(1000, 'body')[i] - along * b[i]) < 1e-9);
   }
 });
+
+test('of a free body, too, it is told that its step failed', () => {
+  const light = { id: 'light', geometry: { type: 'sphere', radius: 0.02 }, free: true, body: { mass: 1e-300 } };
+  const { events } = run({ gravity: [0, 0, -G], objects: [light] }, 0.1).summary;
+  assert.deepEqual(
+    events.map(({ kind, object }) => [kind, object]),
+    [['not-finite', 'light']],
+  );
+});
