@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -687,6 +688,35 @@ const char *gw_assembly_remaining(const gw_assembly *w, int n)
         }
     }
     return NULL;
+}
+
+#define NAMED 3 /* relations in a sentence at most */
+
+bool gw_assembly_refuse(const gw_assembly *w, const gw_assembly_result *result, gw_error *error)
+{
+    assert(w && result);
+    char names[NAMED * (GW_MAX_ID + 8)] = "", where[48] = "";
+    size_t used = 0;
+    int count = 0;
+    while (gw_assembly_remaining(w, count))
+        count++;
+    for (int i = 0; i < count && i < NAMED; i++) {
+        const char *comma = i == 0 ? "" : i == count - 1 ? " and " : ", ";
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", comma,
+                                 gw_assembly_remaining(w, i));
+    }
+    if (count > NAMED)
+        snprintf(names + used, sizeof names - used, " and %d more", count - NAMED);
+    const char *first = count > 0 ? gw_assembly_remaining(w, 0) : "";
+    int joint = gw_scene_joint_index(w->scene, first);
+    int constraint = gw_scene_constraint_index(w->scene, first);
+    if (joint >= 0 || constraint >= 0)
+        snprintf(where, sizeof where, "/%s/%d", joint >= 0 ? "joints" : "constraints",
+                 joint >= 0 ? joint : constraint);
+    return gw_fail(error, GW_UNHANDLED, where,
+                   "%s cannot hold together with what else joins these bodies: %g m stay open at "
+                   "the best place that was found from %d start%s",
+                   names, result->residual, result->starts, result->starts == 1 ? "" : "s");
 }
 
 /* x plus whole turns, nearest to `was`, but within the limits if possible; a value that exceeds a

@@ -123,6 +123,11 @@ double gw_assembly_take_best(gw_assembly *assembly);
  * order of the scene; for a mechanism's own joints the mechanism's id, once. NULL: no more. */
 const char *gw_assembly_remaining(const gw_assembly *assembly, int n);
 
+/* Fails with the relations that the present poses violate and the residual there, at the pointer of
+ * the first one. */
+bool gw_assembly_refuse(const gw_assembly *assembly, const gw_assembly_result *result,
+                        gw_error *error);
+
 /* Writes poses of all objects, positions of mechanisms, and stated positions of joints whose zero
  * follows the poses to a scene with the same parts. */
 void gw_assembly_apply(const gw_assembly *assembly, gw_scene *scene);

@@ -30,18 +30,8 @@ bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int num
     for (int i = 0; result.held && i < count; i++)
         if (of_body[i] == number)
             poses[i] = gw_assembly_poses(assembly)[i];
-    if (assembly && !result.held) {
-        char where[48];
-        const char *id = gw_assembly_remaining(assembly, 0);
-        int joint = gw_scene_joint_index(scene, id);
-        int constraint = gw_scene_constraint_index(scene, id);
-        snprintf(where, sizeof where, "/%s/%d", joint >= 0 ? "joints" : "constraints",
-                 joint >= 0 ? joint : constraint);
-        gw_fail(error, GW_UNHANDLED, joint < 0 && constraint < 0 ? "" : where,
-                "%s cannot hold together with what else joins these bodies: %g m stay open at "
-                "the best place that was found from %d starts",
-                id, result.residual, result.starts);
-    }
+    if (assembly && !result.held)
+        gw_assembly_refuse(assembly, &result, error);
     gw_assembly_destroy(assembly);
     free(stands);
     return result.held;

@@ -285,6 +285,9 @@ gw_app *app_create(const app_def *def, gw_error *error)
     }
     app_publish(app, document);
     app_log_beyond_limits(app, document);
+    gw_error open; /* of bodies that nothing moves */
+    if (!gw_layout_standing_hold(document->scene, document->layout, &open))
+        app_log(app, "edit", "warning", "%s.", open.message);
     if (document->opening_followed)
         app_check_opening_later(app);
     return app;

@@ -5,6 +5,7 @@
  * Under the edit lock.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -463,13 +464,16 @@ static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
 }
 
 /* True where the edit makes joints of bodies that nothing moves contradict one another. A scene
- * that is loaded may be so: it can be assembled. */
-static bool tears_standing(const app_edit *edit, const gw_layout *layout, gw_error *error)
+ * that is loaded may be so, with a note: it can be assembled. */
+static bool tears_standing(app_edit *edit, const gw_layout *layout, gw_error *error)
 {
     gw_error before, now;
-    if (edit->restart || edit->keeps_history || gw_layout_unsolved(layout) ||
-        gw_layout_standing_hold(edit->scene, layout, &now) ||
-        !gw_layout_standing_hold(edit->base->scene, edit->base->layout, &before))
+    if (edit->keeps_history || gw_layout_unsolved(layout) ||
+        gw_layout_standing_hold(edit->scene, layout, &now))
+        return false;
+    if (edit->restart)
+        snprintf(edit->note, sizeof edit->note, "%.*s", APP_NOTE - 1, now.message);
+    if (edit->restart || !gw_layout_standing_hold(edit->base->scene, edit->base->layout, &before))
         return false;
     *error = now;
     return true;

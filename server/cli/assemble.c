@@ -137,8 +137,9 @@ static int report_result(gw_assembly *assembly, const gw_assembly_result *result
     int code = command_print(text->data);
     text_unref(text);
     if (code == EXIT_DONE && !result->held) {
-        fprintf(stderr, "guideway: %s does not hold, at %.3g m from it after %d starts\n",
-                gw_assembly_remaining(assembly, 0), result->residual, result->starts);
+        gw_error open;
+        gw_assembly_refuse(assembly, result, &open);
+        fprintf(stderr, "guideway: %s\n", open.message);
         return EXIT_WORK_FAILED;
     }
     return code;

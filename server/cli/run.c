@@ -64,12 +64,15 @@ static bool find_task(run *r, const char *id, gw_error *error)
 
 static bool start_run(run *r, const options *o, gw_error *error)
 {
+    gw_error open; /* of bodies that nothing moves */
     r->scene = command_scene(o->scene, error);
     if (!r->scene || (o->task && !find_task(r, o->task, error)))
         return false;
     r->sim = gw_sim_create(r->scene, error);
     if (!r->sim)
         return false;
+    if (!gw_layout_standing_hold(r->scene, gw_sim_layout(r->sim), &open))
+        fprintf(stderr, "guideway: %s: note: %s\n", o->scene, open.message);
     if (!(r->events = calloc(RUN_EVENTS, sizeof *r->events)))
         return gw_fail(error, GW_FAILED, "", "no memory for the events");
     if (!command_create(o->csv, &r->csv, error))

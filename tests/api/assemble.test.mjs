@@ -111,9 +111,20 @@ test('where relations remain it says which, exits 1 and writes nothing', () => {
   const out = join(folder, 'torn.out.json');
   const ran = assemble(file('torn.json', torn), '--out', out);
   assert.equal(ran.status, 1);
-  assert.match(ran.stderr, /j1 does not hold/);
+  const words = /j1, j2, j3 and 1 more cannot hold together with what else joins these bodies: [\d.]+ m stay open/;
+  assert.match(ran.stderr, words);
   assert.deepEqual(JSON.parse(ran.stdout).remaining, ['j1', 'j2', 'j3', 'j4']);
   assert.ok(!existsSync(out));
+  // where nothing moves it, a run goes on, and says so; else it is refused in the same words
+  const run = (scene) =>
+    spawnSync(guideway, ['run', file('torn.json', scene), '--seconds', '0.01'], { encoding: 'utf8' });
+  const idle = { ...torn, objects: torn.objects.map(({ free: _, ...o }) => o) };
+  const stands = run(idle);
+  assert.equal(stands.status, 0, stands.stderr);
+  assert.match(stands.stderr, new RegExp(`note: ${words.source}`));
+  const moves = run({ ...torn, objects: idle.objects.map((o, i) => (i ? { ...o, free: true } : o)) });
+  assert.equal(moves.status, 2, moves.stderr);
+  assert.match(moves.stderr, new RegExp(`/joints/0: ${words.source}`));
 });
 
 // Free-form surfaces touch where they are put; the run's own placing then finds nothing left to do.

@@ -331,7 +331,12 @@ async function cannotClose(free) {
   assert.equal(after.headers.etag, before.headers.etag);
   if (free) return;
   // a file may be so, since it can be assembled; what is undone returns to it
-  await put({ objects: before.json.objects, mechanisms: [], joints: [...before.json.joints, { id: 'knee', ...far }] });
+  const { headers } = await put({
+    objects: before.json.objects,
+    mechanisms: [],
+    joints: [...before.json.joints, { id: 'knee', ...far }],
+  });
+  assert.match(headers['guideway-note'], /crank, rod and knee cannot hold together with .*: [\d.]+ m stay open/);
   await expect(204, 'DELETE', '/joints/knee');
   await expect(200, 'POST', '/scene/undo');
   await expect(200, 'PATCH', '/joints/knee', { damping: [1] });
