@@ -136,6 +136,7 @@ typedef struct joint_place {
     gw_pose a_from_m; /* frames in the bodies */
     gw_pose b_from_f;
     int end_a, end_b;
+    unsigned locked; /* bit i: limits without play hold coordinate i */
 } joint_place;
 
 /* Adds `scale` times the rate of one of a joint's coordinates, exact where the joint's rows are
@@ -157,8 +158,8 @@ static void put_coordinate(const joint_place *j, int coordinate, double scale, i
     put_pair(row, k, force, at_a, gw_sub(j->a.p, j->b.p));
 }
 
-/* Rows of the directions that a joint constrains; for a screw also slide less pitch times rotation.
- */
+/* Rows of the directions that a joint constrains; for a screw also slide less pitch times rotation;
+ * and of the coordinates that its limits hold. */
 static bool put_joint(collection *c, relation *r, const joint_place *j)
 {
     gw_row rows[6];
@@ -173,7 +174,15 @@ static bool put_joint(collection *c, relation *r, const joint_place *j)
         put_coordinate(&straight, 0, 1, 0, row);
         put_coordinate(&straight, 1, -j->pitch, 0, row);
     }
-    return row || !screw;
+    if (screw && !row)
+        return false;
+    for (unsigned left = j->locked; left; left &= left - 1) {
+        relation_row *held = next_row(c, r);
+        if (!held)
+            return false;
+        put_coordinate(j, __builtin_ctz(left), 1, 0, held);
+    }
+    return true;
 }
 
 /* ---- dependent rows ------------------------------------------------------------------------ */
@@ -389,6 +398,15 @@ static bool add_velocity_constraints(collection *c)
     return true;
 }
 
+/* The coordinates of a system's joint that its limits held when they were replaced by closures. */
+static unsigned locked_of(const gw_scene_system *y, int body, const bool *limited, int count)
+{
+    unsigned locked = 0;
+    for (int i = 0; body >= 0 && i < count; i++)
+        locked |= limited[i] && !y->bodies[body].limited[i] ? 1u << i : 0;
+    return locked;
+}
+
 /* Joint `joint` of the scene in its system; false where it is in none. */
 static bool place_joint(const collection *c, int joint, joint_place *out, int *a, int *b)
 {
@@ -406,7 +424,9 @@ static bool place_joint(const collection *c, int joint, joint_place *out, int *a
                                  .a = *a >= 0 ? l->poses[*a] : gw_pose_identity(),
                                  .b = *b >= 0 ? l->poses[*b] : gw_pose_identity(),
                                  .a_from_m = j->a_from_m,
-                                 .b_from_f = j->b_from_f};
+                                 .b_from_f = j->b_from_f,
+                                 .locked = locked_of(y, j->body, c->scene->joints[joint].limited,
+                                                     gw_mobilizers[j->type].dof)};
             out->end_a = end_of(c, *a), out->end_b = end_of(c, *b);
             return true;
         }
@@ -436,6 +456,10 @@ static joint_place place_link(const collection *c, int mechanism, int link, int 
         gw_link_frames(&m->links[link], &j.a_from_m, &j.b_from_f);
     *a = first + link;
     *b = m->parent[link] < 0 ? -1 : first + m->parent[link];
+    int body = -1;
+    const gw_scene_system *y = gw_layout_system(c->layout, *a, &body);
+    if (y)
+        j.locked = locked_of(y, body, &m->links[link].limited, 1);
     j.a = c->layout->poses[*a];
     j.b = *b < 0 ? m->base : c->layout->poses[*b];
     j.end_a = end_of(c, *a), j.end_b = end_of(c, *b);

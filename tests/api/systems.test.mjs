@@ -1446,6 +1446,43 @@ test('of a thousand hinges about one axis all but the first are redundant', () =
   );
 });
 
+test('limits without play hold what they hold, beside what is redundant', () => {
+  const held = [[0.2, 0.2]];
+  const told = (...joints) => {
+    const { mobility, redundant } = run({ objects: [rod('a', 1, [0.5, 0, 0], 0)], joints }, 0.01).summary;
+    return [mobility, redundant];
+  };
+  const hinge = (id, more) => revolute(id, frame('a', [-0.5, 0, 0]), frame('world'), more);
+  assert.deepEqual(told(hinge('j'), hinge('again')), [1, ['again']]);
+  assert.deepEqual(told(hinge('j', { limits: held }), hinge('again')), [0, ['again']]);
+  assert.deepEqual(told(hinge('j'), hinge('again', { limits: held })), [0, ['j']]);
+  assert.deepEqual(told(hinge('j', { limits: held }), hinge('again', { limits: held })), [0, ['again']]);
+  // a table that its limits let move along x alone, and a rail along x
+  const table = { id: 't', type: 'planar', a: frame('a'), b: frame('world'), limits: [null, [0, 0], [0, 0]] };
+  const along = { p: [0, 0, 0], q: [Math.SQRT1_2, 0, Math.SQRT1_2, 0] };
+  const rail = { id: 'r', type: 'prismatic', a: { object: 'a', at: along }, b: { object: 'world', at: along } };
+  assert.deepEqual(told(rail, table), [1, ['t']]);
+  assert.deepEqual(told(table, rail), [1, ['r']]);
+  assert.deepEqual(told({ ...rail, limits: [[0, 0]] }, table), [0, ['t']]);
+  // the second link of an arm, whose first one has no play
+  const link = (limits) => ({
+    joint: { type: 'revolute', axis: [0, 0, 1], limits },
+    mass: 1,
+    inertia: [1, 1, 1, 0, 0, 0],
+  });
+  const arm = (limits) => ({
+    mechanisms: [{ id: 'arm', links: [link(limits), link()] }],
+    joints: [{ id: 'j', type: 'revolute', a: { object: 'arm.1' }, b: { object: 'world' } }],
+  });
+  for (const [limits, is] of [
+    [undefined, [2, ['j']]],
+    [{ lower: 0, upper: 0 }, [1, ['j']]],
+  ]) {
+    const { mobility, redundant } = run(arm(limits), 0.01).summary;
+    assert.deepEqual([mobility, redundant], is);
+  }
+});
+
 test('what follows from joints of links, gears and what rolls is redundant, too', () => {
   const summary = (scene) => run(scene, 0.002).summary;
   // a hinge where a link has its own; a gear beside one of the same ratio
