@@ -41,7 +41,8 @@ static const wire_field of_rendering[] = {
     {"fade", NUMBER, RENDERING(resisted.fade), LOW(0), .about = "free from so many thresholds on"},
     {"weights", CHOICE, RENDERING(resisted.weighting), .choices = weights},
     {"coordination", OBJECT, RENDERING(coordination), .table = &rendering_spring_table,
-     .about = "0: what the control needs"},
+     .about = "0: what the control needs; under four-channel it alone holds the device along "
+              "resisted directions, where a push F leaves them F/linear apart, 1 cm a newton"},
     {"coupling", OBJECT, RENDERING(coupling), .table = &rendering_spring_table,
      .about = "0: as stiff as the bound allows"},
     {"penalty", OBJECT, .table = &penalty},

@@ -2087,6 +2087,48 @@ test('an arm amid the scissor lift may be fixed as it runs: where it stands, or 
 });
 
 // The last joint asks the two bars before it to lie in line, where a limit does not let them go.
+// Nothing but the coordination spring: on a lone hinge as on the coupler of a parallelogram.
+test('under four channels a push along resisted directions leaves the device at F/K_pc', () => {
+  const hinge = (id, of, x, to, at) => revolute(id, frame(of, [x, 0, 0]), frame(to, at));
+  const scenes = [
+    { objects: [rod('c', 1, [0.5, 0, 0], 0)], joints: [hinge('j', 'c', -0.5, 'world', [0, 0, 0])] },
+    {
+      objects: [
+        rod('l', 1, [0, 0.5, 0], Math.PI / 2),
+        rod('c', 1, [0.5, 1, 0], 0),
+        rod('r', 1, [1, 0.5, 0], Math.PI / 2),
+      ],
+      joints: [
+        hinge('j1', 'l', -0.5, 'world', [0, 0, 0]),
+        hinge('j2', 'c', -0.5, 'l', [0.5, 0, 0]),
+        hinge('j3', 'c', 0.5, 'r', [0.5, 0, 0]),
+        hinge('j4', 'r', -0.5, 'world', [1, 0, 0]),
+      ],
+    },
+  ];
+  for (const parts of scenes)
+    for (const [coordination, stiffness] of [
+      [undefined, 100],
+      [{ linear: 2000, linear_damping: 90, angular: 1, angular_damping: 0.1 }, 2000],
+    ]) {
+      const { tool } = run(
+        {
+          ...parts,
+          tool: { object: 'c', device: 'd', control: 'four-channel', rendering: coordination && { coordination } },
+          devices: [
+            {
+              id: 'd',
+              driver: 'sim-impedance',
+              operator: { type: 'wrench', samples: [{ t: 0, force: [0, 0, 3], torque: [0, 0, 0] }] },
+            },
+          ],
+        },
+        4,
+      );
+      near(tool(3999, 'error_p') * stiffness, 3, 2e-2);
+    }
+});
+
 test('a transition whose steps fail ends, and no energy comes of it', async () => {
   const bar = (id, x, y, angle) => ({ ...rod(id, 1, [x, y, 0], angle), free: true });
   const [x, y] = [Math.cos(0.3), Math.sin(0.3)],
