@@ -148,7 +148,8 @@ async function halt(way, away) {
 }
 
 suite('trust', () => {
-  test('HALT acts at the first click or key in 200 random states', async () => {
+  // each state by each way, twice in random order; HALTS=200: that many
+  test('HALT acts at the first click or key in 94 random states', async () => {
     await visit('cover-and-base', { viewport: SIZE });
     await page
       .locator('.hints button')
@@ -156,11 +157,11 @@ suite('trust', () => {
       .catch(() => undefined);
     start = await held();
     const next = random(20081);
-    const taken = new Set();
+    const all = states.flatMap((state) => (state.hands ? [1, 2] : [0, 1, 2]).map((way) => ({ state, way })));
     let arming;
-    for (let i = 0; i < 200; i++) {
-      const state = states[i < states.length ? i : next(states.length)];
-      const way = state.hands ? 1 + next(2) : next(3);
+    for (let i = 0, left = []; i < Number(process.env.HALTS ?? 2 * all.length); i++) {
+      if (!left.length) left = [...all];
+      const [{ state, way }] = left.splice(next(left.length), 1);
       const what = `${state.name}, by ${['a click', 'Ctrl+.', 'Pause'][way]}`;
       if (state.moves) await arming;
       await Promise.all([arming, state.enter()]);
@@ -169,10 +170,8 @@ suite('trust', () => {
       assert.equal(halted, true, `${i}, ${what}`);
       arming = armed();
       await state.leave?.();
-      taken.add(what);
     }
     await arming;
-    assert.ok(taken.size > 35, `${taken.size} ways`);
   });
 
   test('Space runs and pauses whatever was clicked last, and types where text is', async () => {
