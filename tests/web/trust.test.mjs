@@ -462,6 +462,7 @@ suite('trust', () => {
     await until(async () => (await appliance.get('/objects')).length === first + 1, 'a box more');
     await save();
     await page.click('button:has-text("Take the version before back")');
+    await page.waitForSelector('.notice:has-text("is saved again")'); // else it would come over the next one
     await until(async () => (await objects()) === first, 'the version before');
     await page.click('button[aria-label="Gallery of scenes"]');
     await page.click('.card:has(.card-file:text-is("kept")) button[aria-label^="Delete"]');
