@@ -10,6 +10,7 @@ export let browser;
 export let person;
 export let page;
 
+const nowhere = 'about:blank'; // the page of who stays, while somebody else looks
 let usual; // the person who stays from test to test; others leave after theirs
 
 async function start() {
@@ -53,8 +54,10 @@ export async function show(scene) {
 // comes for the first time; else the one who was there before, or one who knows the hints.
 export async function visit(scene, options) {
   if (options || !usual) await show(scene);
-  if (options) person = await Person.arrive(browser, appliance, options);
-  else if (usual) person = await back(scene);
+  if (options) {
+    await usual?.page.goto(nowhere); // else it would draw all that the newcomer sees, too
+    person = await Person.arrive(browser, appliance, options);
+  } else if (usual) person = await back(scene);
   else {
     person = usual = await Person.arrive(browser, appliance);
     await person.page
@@ -73,6 +76,13 @@ export async function resize(width, height) {
 
 async function back(scene) {
   const { page: there } = usual;
+  if (there.url() === nowhere) {
+    await show(scene);
+    await there.goto(appliance.url);
+    await usual.ready();
+    await usual.settled();
+    return usual;
+  }
   await there.mouse.move(20, 500);
   await there.keyboard.press('Escape'); // a dialog
   await there.locator('#canvas').focus();

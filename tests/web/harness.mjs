@@ -195,16 +195,18 @@ export class Person {
     return { x, y, inside };
   }
 
-  // The camera is still once the published one no longer changes.
-  async settled() {
-    let last = '';
-    await until(async () => {
-      await this.drawn();
-      const now = await this.page.getAttribute('#canvas', 'data-camera');
-      const same = now === last;
-      last = now;
-      return same;
-    }, 'the camera rests');
+  // The camera is still once the published one no longer changes: two frames later it is the same.
+  settled() {
+    return this.page.evaluate(async () => {
+      const canvas = document.querySelector('#canvas');
+      const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      const end = performance.now() + 10000;
+      await drawn();
+      for (let last = ''; last !== canvas.dataset.camera; await drawn()) {
+        if (performance.now() > end) throw new Error('the camera does not rest');
+        last = canvas.dataset.camera;
+      }
+    });
   }
 
   async moveTo(p) {
