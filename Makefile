@@ -353,22 +353,25 @@ fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse $(BUILD)/fuzz-stream
 	@rm -f tests/fuzz/corpus/* && cp $(BUILD)/fuzz/kept/* tests/fuzz/corpus/
 
 # GUIDEWAY names the binary that the tests start; a test that hangs ends with its file. Each file starts
-# its own servers, on free ports and with folders of their own. These measure time or load the machine:
-# nothing runs beside them. Of the others as many at once as there are processors and one more, since
-# `tasks` mostly waits, the longest first.
+# its own servers, on free ports and with folders of their own. ALONE measure time or load the machine:
+# nothing runs beside them. Of the others as many at once as there are processors and one more, the
+# longest first, and besides them those that mostly WAIT, for time to pass at the appliance.
 API_ALONE := durable edits faults halt-load halt lease loop moving stall state step stream stress
-API_LONG := tasks bits access gallery memory
-API_REST := $(filter-out $(API_ALONE) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
+API_WAIT := tasks bits access
+API_LONG := memory gallery
+API_REST := $(filter-out $(API_ALONE) $(API_WAIT) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
 
 # $(call each,NAMES,AT ONCE,COMMAND): COMMAND for each name {}, with a log of its own
 each = printf '%s\n' $(1) | GUIDEWAY=$(abspath $<) xargs -P "$$(($(2)))" -I{} sh -c \
     '$(3) > $(BUILD)/$@/{}.log 2>&1; status=$$?; echo "== $@: {}"; cat $(BUILD)/$@/{}.log; \
     [ $$status = 0 ] || { echo "{} failed"; exit 255; }'
 API_TEST := node --test tests/api/{}.test.mjs
+BESIDE := timeout -k 10 900 $(BUILD)/when_awake 100 2 $(API_TEST)
 
 api: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
 	@mkdir -p $(BUILD)/$@
-	@$(call each,$(API_LONG) $(API_REST),$$(nproc) + 1,timeout -k 10 900 $(BUILD)/when_awake 100 2 $(API_TEST))
+	@{ $(call each,$(API_WAIT),3,$(BESIDE)); } & waits=$$!; \
+	{ $(call each,$(API_LONG) $(API_REST),$$(nproc) + 1,$(BESIDE)); }; status=$$?; wait $$waits && exit $$status
 	@$(call each,$(API_ALONE),1,timeout -k 10 900 $(WHEN_AWAKE) $(API_TEST))
 	sh tests/install.sh $(BUILD)
 
