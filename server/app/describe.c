@@ -98,20 +98,48 @@ static void add_carriers(json_t *json, const gw_scene *scene, const gw_layout *l
     json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
 }
 
-/* Writes the freedoms in words of a body that touches the object `on` in one point; nothing where
- * there are no words for them. */
+/* The freedoms in words of a body in one contact, by their number, in one point or, of a cylinder
+ * on a plane or beside a parallel one, in a line; %s stands for the object that it touches. */
+static const struct {
+    gw_constraint_kind kind;
+    int freedoms;
+    const char *words, *of_curves; /* of_curves: between two curves or rims; NULL: the same */
+} contact_motions[] = {
+    {GW_SLIDING, 5, "slides on the %s (2), turns freely (3)", NULL},
+    {GW_SLIDING, 4, "slides on the %s (2), turns about its normal (1), rolls (1)", NULL},
+    {GW_SLIDING, 3, "slides along the line (1), goes round the %s (1), turns about its axis (1)",
+     "slides along both curves (2), turns about their tangent (1)"},
+    {GW_ROLLING, 3, "rolls on the %s (2), turns about its normal (1)", NULL},
+    {GW_ROLLING, 2, "rolls along the %s (1), turns about their tangent (1)", NULL},
+    {GW_ROLLING, 1, "rolls on the %s (1)", NULL},
+    {GW_PURE_ROLLING, 2, "rolls on the %s (2)", NULL},
+    {GW_PURE_ROLLING, 1, "rolls on the %s (1)", "rolls along the %s (1)"},
+};
+
+static bool is_surface(const gw_feature_ref *ref)
+{
+    return strstr(ref->feature, "surface") != NULL;
+}
+
+/* Writes the freedoms in words of a body that touches the object `on`; nothing where there are no
+ * words for them. */
 static void motion_in_contact(const gw_scene_constraint *c, int freedoms, const char *on,
                               char *words, size_t size)
 {
     words[0] = 0;
     if (freedoms == 6)
         snprintf(words, size, "free, as far as what it touches lets it go");
-    else if (c->kind == GW_SLIDING && freedoms == 5)
-        snprintf(words, size, "slides on the %s (2), turns freely (3)", on);
-    else if (c->kind == GW_ROLLING && freedoms == 3)
-        snprintf(words, size, "rolls on the %s (2), turns about its normal (1)", on);
-    else if (c->kind == GW_PURE_ROLLING && freedoms == 2)
-        snprintf(words, size, "rolls on the %s (2)", on);
+    for (size_t i = 0; i < sizeof contact_motions / sizeof *contact_motions; i++) {
+        if (contact_motions[i].kind != c->kind || contact_motions[i].freedoms != freedoms)
+            continue;
+        bool curves = contact_motions[i].of_curves && !is_surface(&c->a) && !is_surface(&c->b);
+        const char *form = curves ? contact_motions[i].of_curves : contact_motions[i].words;
+        const char *hole = strstr(form, "%s");
+        if (hole)
+            snprintf(words, size, "%.*s%s%s", (int)(hole - form), form, on, hole + 2);
+        else
+            snprintf(words, size, "%s", form);
+    }
 }
 
 /* Writes the motion in words of a body that one joint or contact joins to something at rest;
@@ -149,7 +177,7 @@ static void linkage_words(const gw_scene *scene, const char *id, const gw_scene_
 {
     int bodies = system->member_count, mobility = system->mobility;
     const char *more = mobility == 1 ? "" : "s";
-    char motion[64 + GW_MAX_ID] = "stands still";
+    char motion[96 + GW_MAX_ID] = "stands still";
     if (bodies == 1 && mobility > 0)
         words_of_single_relation(scene, id, freedoms, motion, sizeof motion);
     if (bodies == 1)
@@ -167,7 +195,7 @@ static void linkage_words(const gw_scene *scene, const char *id, const gw_scene_
 static void add_system(json_t *json, const gw_scene *scene, const gw_layout *layout, int object)
 {
     int body;
-    char words[160];
+    char words[128 + GW_MAX_ID];
     const gw_scene_system *system = gw_layout_system(layout, object, &body);
     if (!system)
         return;

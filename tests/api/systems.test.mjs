@@ -1661,6 +1661,70 @@ test('bodies that slide and roll say so, marbles that may fly are no linkage', a
   assert.equal(await of('marble'), 'the system of 2 bodies has 12 freedoms; this one moves with it');
 });
 
+// What touches in a line, or two curves that keep one tangent: by the number of freedoms.
+const arch = (x, y) => ({
+  type: 'nurbs-curve',
+  degree: 2,
+  knots: [0, 0, 0, 1, 1, 1],
+  points: [
+    [-x, -y, 0],
+    [0, 0, 0.1],
+    [x, y, 0],
+  ],
+});
+const roller = { type: 'cylinder', radius: 0.03, height: 0.2 };
+const block = { type: 'box', size: [0.4, 0.4, 0.02] };
+const touches = [
+  [
+    'sliding',
+    roller,
+    'surface',
+    block,
+    '+z',
+    '4 freedoms: slides on the below (2), turns about its normal (1), rolls (1)',
+  ],
+  ['rolling', roller, 'surface', block, '+z', '1 freedom: rolls on the below (1)'],
+  ['pure-rolling', roller, 'surface', block, '+z', '1 freedom: rolls on the below (1)'],
+  [
+    'sliding',
+    roller,
+    'surface',
+    roller,
+    'surface',
+    '3 freedoms: slides along the line (1), goes round the below (1), turns about its axis (1)',
+  ],
+  [
+    'sliding',
+    arch(0.2, 0),
+    'curve',
+    arch(0, 0.2),
+    'curve',
+    '3 freedoms: slides along both curves (2), turns about their tangent (1)',
+  ],
+  [
+    'rolling',
+    arch(0.2, 0),
+    'curve',
+    arch(0, 0.2),
+    'curve',
+    '2 freedoms: rolls along the below (1), turns about their tangent (1)',
+  ],
+];
+for (const [type, geometry, feature, under, on, words] of touches)
+  test(`${type} of ${feature} on ${on} says ${words}`, async () => {
+    const body = { mass: 1, inertia: [1e-3, 1e-3, 1e-3, 0, 0, 0] };
+    await expect(200, 'PUT', '/scene', {
+      format: 'guideway-scene/1',
+      name: type,
+      objects: [
+        { id: 'above', geometry, free: true, body, pose: { p: [0.01, 0.02, 0.1], q: [1, 0, 0, 0] } },
+        { id: 'below', geometry: under, fixed: true },
+      ],
+      constraints: [{ id: 'touch', type, a: `above/${feature}`, b: `below/${on}` }],
+    });
+    assert.equal((await expect(200, 'GET', '/solutions/above')).json.words, words);
+  });
+
 const refused = [
   ['a joint on nothing', (s) => (s.joints[0].a.object = 'nobody'), '/joints/0/a/object', /nobody/],
   ['a joint of an object with itself', (s) => (s.joints[1].b = { object: 'coupler' }), '/joints/1', /coupler/],
