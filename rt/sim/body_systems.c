@@ -566,6 +566,18 @@ bool gw_body_systems_find_link(const gw_scene_dynamics *m, int link, int *system
     return false;
 }
 
+bool gw_body_systems_find_joint(const gw_scene_dynamics *m, int joint, int *system, int *body)
+{
+    for (int i = 0; i < m->system_count; i++)
+        for (int k = 0; k < m->systems[i].joint_count; k++)
+            if (m->systems[i].joints[k].joint == joint && m->systems[i].joints[k].body >= 0) {
+                *system = i;
+                *body = m->systems[i].joints[k].body;
+                return true;
+            }
+    return false;
+}
+
 /* Position and velocity of a joint that closes a loop, from the bodies' poses; angles continue from
  * their present turn. */
 static void closing_joint_state(const gw_dynamic_system *d, const gw_placed_joint *j, double *q,

@@ -318,7 +318,8 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
         return;
     case GW_COMMAND_MOTOR:
         gw_scene_dynamics_motor(s->scenario->dynamics, command->motor.mechanism,
-                                command->motor.joint, &command->motor.motor);
+                                command->motor.joint, command->motor.coordinate,
+                                &command->motor.motor);
         note_value_in_effect(s, command->tag);
         return;
     case GW_COMMAND_REPORT_LINKS:

@@ -106,15 +106,17 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
         gw_detection_expedite(m->detection);
 }
 
-void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, const gw_motor *motor)
+void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, int coordinate,
+                             const gw_motor *motor)
 {
     int system, body;
-    if (mechanism < 0 || mechanism >= m->mechanism_count || joint < 0 ||
-        m->first_link[mechanism] + joint >= m->first_link[mechanism + 1])
+    if (mechanism >= m->mechanism_count || joint < 0 ||
+        (mechanism >= 0 && m->first_link[mechanism] + joint >= m->first_link[mechanism + 1]))
         return;
-    if (gw_body_systems_find_link(m, m->first_link[mechanism] + joint - m->object_count, &system,
-                                  &body))
-        gw_system_set_motor(m->systems[system].system, body, 0, motor);
+    if (mechanism < 0 ? gw_body_systems_find_joint(m, joint, &system, &body)
+                      : gw_body_systems_find_link(
+                            m, m->first_link[mechanism] + joint - m->object_count, &system, &body))
+        gw_system_set_motor(m->systems[system].system, body, coordinate, motor);
     m->limits.fresh = true;
 }
 

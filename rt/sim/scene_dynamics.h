@@ -46,8 +46,9 @@ void gw_scene_dynamics_rename(gw_scene_dynamics *dynamics, const gw_new_names *n
 void gw_scene_dynamics_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
                                   gw_kinematics *kinematics, const gw_transition_limits *limits);
 
-/* Replaces the motor at a joint of the scene's mechanism `mechanism`. */
-void gw_scene_dynamics_motor(gw_scene_dynamics *dynamics, int mechanism, int joint,
+/* Replaces the motor at a coordinate of a joint of the scene's mechanism `mechanism`, or, where
+ * that is -1, of joint `joint` of the scene. */
+void gw_scene_dynamics_motor(gw_scene_dynamics *dynamics, int mechanism, int joint, int coordinate,
                              const gw_motor *motor);
 
 /* The system's model of which tool `index` holds a body; NULL: it holds a single object. */

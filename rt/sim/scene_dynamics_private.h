@@ -327,6 +327,10 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *dynamics, uint64_t nam
 /* System and body number of a link (counted over all mechanisms); false if it is in no system. */
 bool gw_body_systems_find_link(const gw_scene_dynamics *dynamics, int link, int *system, int *body);
 
+/* The same of the body whose joint a joint of the scene is. */
+bool gw_body_systems_find_joint(const gw_scene_dynamics *dynamics, int joint, int *system,
+                                int *body);
+
 /* As gw_scene_dynamics_hand(); false if no system has that object. */
 bool gw_body_systems_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
 

@@ -38,7 +38,7 @@ typedef enum gw_command_kind {
     GW_COMMAND_CLUTCH,   /* freezes the tool and re-centres the workspace map on release */
     GW_COMMAND_MOTION,   /* guided motion of the tool along its degrees of freedom, or its end */
     GW_COMMAND_CONTROL,  /* replaces the control of an impedance device, without a bump */
-    GW_COMMAND_MOTOR,    /* a motor of a mechanism's joint */
+    GW_COMMAND_MOTOR,    /* a motor of a mechanism's joint, or of a joint of the scene */
     GW_COMMAND_GEOMETRY, /* moves a feature or a fixed object, with all that depends on it */
     GW_COMMAND_REPORT_LINKS, /* publishes wrenches of links from the next tick on, also in later
                                 scenarios */
@@ -93,7 +93,8 @@ typedef struct gw_command {
         gw_motion_target guide;
         gw_impedance_def rendering; /* of tool `tool` */
         struct {
-            int mechanism, joint;
+            int mechanism, joint; /* mechanism -1: of the scene */
+            int coordinate;
             gw_motor motor;
         } motor;
         struct {

@@ -179,14 +179,32 @@ static bool same_joint_place(const gw_scene_joint *a, const gw_scene_joint *b)
            a->enabled == b->enabled;
 }
 
-/* Joined bodies do not collide, so a changed relation changes the detector as well. */
+/* Adds the motors with other numbers; false where there are too many of them. */
+static bool compare_motors(const gw_scene_joint *a, const gw_scene_joint *b, int index, app_diff *d)
+{
+    for (int i = 0; i < 6; i++) {
+        if (!a->has_motor[i] || SAME(a->motor[i], b->motor[i]))
+            continue;
+        if (d->motor_count == DIFF_MOTORS)
+            return false;
+        d->motor[d->motor_count].mechanism = -1;
+        d->motor[d->motor_count].joint = index;
+        d->motor[d->motor_count++].coordinate = i;
+    }
+    return true;
+}
+
+/* Joined bodies do not collide, so a changed relation changes the detector as well. The numbers of
+ * a motor are values. */
 static void compare_joints(const gw_scene *base, const gw_scene *scene, app_diff *d)
 {
     bool placed = base->joint_count == scene->joint_count, same = placed;
     for (int i = 0; placed && i < base->joint_count; i++) {
         const gw_scene_joint *a = &base->joints[i], *b = &scene->joints[i];
+        gw_scene_joint driven = *b;
+        memcpy(driven.motor, a->motor, sizeof driven.motor);
         placed = same_joint_place(a, b);
-        same = same && SAME(*a, *b);
+        same = same && SAME(*a, driven) && compare_motors(a, b, i, d);
     }
     d->names |= !placed;
     d->solids |= !placed;

@@ -9,6 +9,8 @@
 
 #define DIFF_GEOMETRY 16 /* moved features and fixed objects of one edit; more need a scenario */
 
+#define DIFF_MOTORS 16 /* motors of joints of one edit; more need a scenario */
+
 typedef struct app_diff {
     bool restart;  /* the rate changed: another loop */
     bool scenario; /* something changed that no command carries: a new scenario */
@@ -22,8 +24,9 @@ typedef struct app_diff {
     int control[GW_MAX_TOOLS]; /* of these tools, at impedance devices */
     int motor_count;
     struct {
-        int mechanism, joint;
-    } motor[GW_MAX_JOINTS];
+        int mechanism, joint; /* of a mechanism; mechanism -1: of the scene, */
+        int coordinate;       /* and of its motors the one of this coordinate */
+    } motor[GW_MAX_JOINTS + DIFF_MOTORS];
 } app_diff;
 
 app_diff app_diff_of(const gw_scene *base, const gw_scene *scene);

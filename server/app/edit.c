@@ -329,7 +329,9 @@ static bool send_values(app_edit *edit, const app_diff *diff, gw_error *error)
         gw_command command = {.kind = GW_COMMAND_MOTOR, .tag = revision};
         command.motor.mechanism = mechanism;
         command.motor.joint = joint;
-        command.motor.motor = scene->mechanisms[mechanism].links[joint].motor;
+        command.motor.coordinate = mechanism < 0 ? diff->motor[i].coordinate : 0;
+        command.motor.motor = mechanism < 0 ? scene->joints[joint].motor[command.motor.coordinate]
+                                            : scene->mechanisms[mechanism].links[joint].motor;
         sent = app_send_command(edit->app, &command, error);
     }
     return sent;

@@ -2151,6 +2151,57 @@ test('an arm amid the scissor lift may be fixed as it runs: where it stands, or 
 });
 
 // The last joint asks the two bars before it to lie in line, where a limit does not let them go.
+test('motors of joints take new targets while they move, in trees and in loops', async () => {
+  const servo = (target) => ({ target, stiffness: 20, damping: 2 });
+  const joint = (id, type, object, targets, more = {}) => ({
+    id,
+    type,
+    a: frame(object),
+    b: frame('world'),
+    motor: targets.map(servo),
+    ...more,
+  });
+  const joints = [
+    joint('ball', 'spherical', 'a', [0.2, 0, 0]),
+    joint('table', 'planar', 'b', [0, 0, 0]),
+    joint('again', 'planar', 'b', [0, 0, 0], { damping: [1, 1, 1] }), // closes a loop
+  ];
+  const object = (id, x) => ({ ...rod(id, 1, [x, 0, 0], 0), free: true });
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1',
+    name: 'servos',
+    objects: [object('a', 0), object('b', 0)],
+    joints,
+  });
+  await set('paused');
+  const step = async (ticks) => {
+    const to = (await now()).tick + ticks;
+    await expect(200, 'POST', '/simulation/step', { ticks });
+    await until('it has stepped', async () => (await now()).tick >= to);
+  };
+  const at = async (id) => (await expect(200, 'GET', `/joints/${id}`)).json.state.position;
+  const is = async (id, targets) => (await at(id)).forEach((x, i) => near(x, targets[i], 1e-5));
+  const kinds = async (etag) =>
+    (await expect(200, 'GET', '/events')).json.filter((e) => `"${e.revision}"` === etag).map((e) => e.kind);
+  await step(4000);
+  await is('ball', [0.2, 0, 0]);
+  for (const [id, motor] of [
+    ['ball', [0.1, -0.3, 0.5].map(servo)],
+    ['table', [0.3, -0.1, 0.4].map(servo)],
+    ['again', [0.3, -0.1, 0.4].map(servo)],
+  ]) {
+    const { headers } = await expect(200, 'PATCH', `/joints/${id}`, { motor });
+    await step(1);
+    await until('it is active', async () => (await kinds(headers.etag)).includes('active'));
+  }
+  await step(6000);
+  await is('ball', [0.1, -0.3, 0.5]);
+  await is('table', [0.3, -0.1, 0.4]);
+  const { headers } = await expect(200, 'PATCH', '/joints/ball', { motor: [null, servo(0), null] });
+  await step(1);
+  await until('it is active', async () => (await kinds(headers.etag)).includes('active'));
+});
+
 // Nothing but the coordination spring: on a lone hinge as on the coupler of a parallelogram.
 test('under four channels a push along resisted directions leaves the device at F/K_pc', () => {
   const hinge = (id, of, x, to, at) => revolute(id, frame(of, [x, 0, 0]), frame(to, at));
