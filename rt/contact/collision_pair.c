@@ -195,6 +195,9 @@ static void compact_contacts(gw_world *w)
     for (int i = 0; i < w->pair_count; i++)
         w->pairs[i].first_contact = -1;
     for (int i = 0; i < w->contact_count; i++)
+        if (!w->contacts[i].kept && w->contacts[i].constrained)
+            gw_contact_open(&w->contacts[i]);
+    for (int i = 0; i < w->contact_count; i++)
         if (w->contacts[i].kept && count < GW_MAX_CONTACT_CANDIDATES) {
             gw_contact *c = &w->contacts[count];
             if (i != count)

@@ -131,7 +131,7 @@ static bool row_is_immovable(const gw_world *w, const gw_contact_jacobian_row *r
 bool gw_contact_collides(const gw_world *w, const gw_contact *c)
 {
     bool closed = c->now.gap <= GW_CONTACT_CLOSED_GAP && !c->immovable && !c->spurious;
-    return closed && !c->deferred && (c->reimpact || !c->continuous) &&
+    return closed && !c->deferred && !c->constrained && (c->reimpact || !c->continuous) &&
            c->gap_rate < -w->rules.rest_speed;
 }
 
@@ -515,6 +515,7 @@ static void close_record(const gw_impact *x, gw_world_collision *record)
 void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
 {
     assert(w);
+    gw_open_contacts(w);
     bool large = w->island.system_count > GW_ISLAND_SMALL;
     gw_impact x = {
         .world = w, .kind = kind, .max_rows = large ? LARGE_ROWS : GW_MAX_SIMULTANEOUS_CONTACTS};

@@ -135,6 +135,8 @@ static void count_continuous(gw_world *w, const gw_contact *c, int change)
 void gw_contact_make_continuous(gw_world *w, gw_contact *c)
 {
     assert(!c->continuous);
+    if (gw_contact_may_be_constrained(c))
+        return; /* the next substep begins with that */
     count_continuous(w, c, 1);
     gw_contact_stable_stiffness(w, c, &c->stiffness, &c->damping, &c->friction_spring);
     if (c->stiffness == 0) {
@@ -157,7 +159,7 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
 
 static void release_contact(gw_world *w, gw_contact *c)
 {
-    c->continuous = c->loaded = false;
+    c->continuous = c->loaded = c->unconstrained = false;
     c->rest_penetration = 0;
     c->friction_spring.slip = gw_v3(0, 0, 0);
     c->friction_spring.spin = 0;
@@ -308,6 +310,8 @@ gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple
     const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
     gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
     *couple = on.t;
+    if (c->constrained)
+        return gw_contact_constraint_force(w, c, couple);
     if (!c->continuous)
         return on.f;
     if (c->loaded && !gw_contact_is_rigid(c)) {
@@ -726,6 +730,8 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
 {
     assert(w && c && h >= 0);
     c->gap_acceleration = h > 0 ? (c->gap_rate - c->start_gap_rate) / h : 0;
+    if (c->constrained)
+        gw_contact_end_constrained(c);
     if (!c->continuous)
         return;
     if (gw_contact_is_rigid(c) && w->substep_start[gw_contact_any_system(c)] == 0) {

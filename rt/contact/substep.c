@@ -261,6 +261,7 @@ static void set_start_states(gw_world *w, const gw_island *of)
 static void begin_substep(gw_world *w)
 {
     w->motion_epoch++;
+    gw_constrain_contacts(w);
     set_start_states(w, &w->active);
     set_start_states(w, &w->boundary);
     for (int i = 0; i < w->active.contact_count; i++)
@@ -581,8 +582,7 @@ static bool must_defer(const gw_world *w, const gw_contact *c)
 
 /* ---- collisions ------------------------------------------------------------------------------ */
 
-/* True if the acceleration closes the gap again before the rebound counts as open. */
-static bool rebounds_low(const gw_contact *c)
+bool gw_contact_rebounds_low(const gw_contact *c)
 {
     return gw_contact_has_solved_force(c) && c->gap_rate >= 0 &&
            c->gap_rate * c->gap_rate < -2 * c->gap_acceleration * GW_CONTACT_CLOSED_GAP;
@@ -593,7 +593,7 @@ void gw_contact_rest_if_slow(gw_world *w, gw_contact *c)
     if (c->continuous || c->immovable || c->spurious)
         return;
     if (c->now.gap <= GW_CONTACT_CLOSED_GAP &&
-        (fabs(c->gap_rate) < w->rules.rest_speed || rebounds_low(c)))
+        (fabs(c->gap_rate) < w->rules.rest_speed || gw_contact_rebounds_low(c)))
         gw_contact_make_continuous(w, c);
 }
 

@@ -123,7 +123,8 @@ static bool bracket_impact(const gw_world *w, const gw_contact *c, double t, bra
     /* slow at both ends it may have been fast between them: what is driven by stiff motors */
     double mean = gw_contact_bounds_coordinate(c) ? fabs(g1 - g0) / w->dt : 0;
     double fast = gw_max(mean, gw_max(fabs(c->start_gap_rate), fabs(c->gap_rate)));
-    if (c->immovable || c->spurious || c->slow_impact || c->deferred || fast < w->rules.rest_speed)
+    if (c->constrained || c->immovable || c->spurious || c->slow_impact || c->deferred ||
+        fast < w->rules.rest_speed)
         return false;
     if (g1 < -GW_CONTACT_CLOSED_GAP) {
         *b = (bracket){c->start_time, t, g0, g1, false};

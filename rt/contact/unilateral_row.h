@@ -58,7 +58,9 @@ typedef struct gw_unilateral_row {
     int owned;                /* for whoever made it */
     gw_closure_contact surfaces; /* in the bodies' frames */
     gw_unilateral_traction traction;
-    const gw_system *system; /* that has the edge: followed from where it is */
+    gw_system *system; /* that has the edge, followed from where it is; or of surfaces that may be
+                          constrained: the system of which they are */
+    int closure;       /* this unilateral closure; else NULL */
     gw_system_edge edge;
 } gw_unilateral_row;
 

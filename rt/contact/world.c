@@ -387,7 +387,8 @@ static void post_step(gw_world *w, gw_world_step_result *out)
         gw_contact *c = &w->contacts[i];
         c->last_depth = -c->now.gap;
         out->spring += gw_contact_spring_energy(c);
-        out->touching += c->now.gap < gw_max(-c->rest_penetration, 0) && !c->spurious;
+        out->touching +=
+            c->constrained || (c->now.gap < gw_max(-c->rest_penetration, 0) && !c->spurious);
         out->immovable = out->immovable || c->immovable;
     }
     out->effort = w->effort + w->redetection_cost;
@@ -420,7 +421,7 @@ static gw_contact_status state_of(const gw_contact *c)
     if (c->collided)
         return GW_CONTACT_COLLIDING;
     bool presses = c->now.gap < fmax(0, -c->rest_penetration) || (c->loaded && c->load > 0);
-    return c->continuous && presses ? GW_CONTACT_CONTINUOUS : GW_CONTACT_NONE;
+    return c->constrained || (c->continuous && presses) ? GW_CONTACT_CONTINUOUS : GW_CONTACT_NONE;
 }
 
 int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
@@ -472,7 +473,7 @@ int gw_world_unilaterals(const gw_world *w, gw_unilateral_state *states, int cap
         s->start_force = pushed.f;
         s->start_couple = pushed.t;
         s->start_at_a = start->at_a;
-        s->touches = c->collided || c->continuous;
+        s->touches = c->collided || c->continuous || c->constrained;
     }
     return count;
 }

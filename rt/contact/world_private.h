@@ -106,6 +106,8 @@ typedef struct gw_contact {
     bool reimpact;           /* continuous, but driven to approach by an impulse elsewhere */
     bool overcompressed;     /* at the start of the step: its damping is off, else it would creep */
     bool immovable;          /* closed, and no system can move along the normal */
+    bool constrained;        /* state: rows of its system keep it closed */
+    bool unconstrained;      /* these did not hold: it is continuous instead */
     bool loaded;             /* a force that is solved for stands for its spring */
     bool weighed;            /* the mass ratio that decides on `loaded` was evaluated */
     bool bottomed_out;       /* it passed a soft surface's range: hence its rest penetration */
@@ -325,6 +327,24 @@ static inline int gw_contact_any_system(const gw_contact *c)
     return c->system_a >= 0 ? c->system_a : c->system_b;
 }
 
+/* ---- contacts that are constraints of their system: constrained_contacts.c --------------------
+ */
+
+/* True for a unilateral contact that its system may hold. */
+bool gw_contact_may_be_constrained(const gw_contact *c);
+
+/* At the start of a substep: makes the resting ones of the active part constrained. Before a
+ * collision, and where a contact is no longer followed: opens them. */
+void gw_constrain_contacts(gw_world *w);
+void gw_open_contacts(gw_world *w);
+void gw_contact_open(gw_contact *c);
+
+/* At the end of a substep: the contact may have lifted off. */
+void gw_contact_end_constrained(gw_contact *c);
+
+/* Force and couple on a at the end of the step (N, N m, world axes). */
+gw_vec3 gw_contact_constraint_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple);
+
 /* True where its load is a force that is solved for, for as long as the contact is continuous. */
 bool gw_contact_has_solved_force(const gw_contact *c);
 
@@ -445,6 +465,9 @@ void gw_groups_activate(gw_world *w, int a, int b);
 void gw_groups_activate_all(gw_world *w);
 
 /* ---- substeps: substep.c --------------------------------------------------------------------- */
+
+/* True if the acceleration closes the gap again before a rebound counts as open. */
+bool gw_contact_rebounds_low(const gw_contact *c);
 
 /* Makes a contact continuous if it is closed and approaches more slowly than rest_speed. */
 void gw_contact_rest_if_slow(gw_world *w, gw_contact *c);

@@ -14,6 +14,7 @@
 #include "rt/dynamics/system_bristles.h"
 #include "rt/dynamics/system_kinks.h"
 #include "rt/dynamics/system_step.h"
+#include "rt/dynamics/system_unilateral.h"
 
 #define ASSEMBLE_STEPS 100  /* of the projection, at creation */
 #define HELD           1e-9 /* of the length: largest residual of closures at creation */
@@ -30,14 +31,19 @@ static gw_kink_state *kinks_of(const gw_system_state *m)
     return (gw_kink_state *)(grounds_of(m) + m->system->ground_count);
 }
 
+bool *gw_system_active_contacts(const gw_system_state *m)
+{
+    return (bool *)(kinks_of(m) + m->system->kink_count);
+}
+
 static void keep_state(gw_system *s, gw_system_state *m)
 {
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &m->joints[i]);
     for (int i = 0; i < s->ground_count; i++)
         grounds_of(m)[i] = s->grounds[i].state;
-    for (int i = 0; i < s->kink_count; i++)
-        kinks_of(m)[i] = s->kink_states[i];
+    memcpy(kinks_of(m), s->kink_states, (size_t)s->kink_count * sizeof *s->kink_states);
+    memcpy(gw_system_active_contacts(m), s->unilateral->active, (size_t)s->closure_count);
     m->apart = s->apart;
     m->integrator = s->integrator;
     m->stamp = s->stamp = ++s->last_stamp;
@@ -62,9 +68,10 @@ static gw_system *system_of(const gw_model *model)
         gw_joint_copy(&s->bodies[i], &m->joints[i], &s->bodies[i].joint);
     for (int i = 0; i < s->ground_count; i++)
         s->grounds[i].state = grounds_of(m)[i];
-    for (int i = 0; i < s->kink_count; i++)
-        s->kink_states[i] = kinks_of(m)[i];
+    memcpy(s->kink_states, kinks_of(m), (size_t)s->kink_count * sizeof *s->kink_states);
     gw_kinks_apply(s);
+    memcpy(s->unilateral->active, gw_system_active_contacts(m), (size_t)s->closure_count);
+    gw_unilateral_apply(s);
     s->apart = m->apart;
     gw_grounds_update(s);
     s->integrator = m->integrator;
@@ -531,7 +538,7 @@ static size_t state_size(const gw_system *s)
 {
     return sizeof *s->model + (size_t)s->body_count * sizeof s->model->joints[0] +
            (size_t)s->ground_count * sizeof(gw_ground_state) +
-           (size_t)s->kink_count * sizeof(gw_kink_state);
+           (size_t)s->kink_count * sizeof(gw_kink_state) + (size_t)s->closure_count;
 }
 
 static bool take_memory(gw_system *s)
@@ -840,7 +847,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     gw_system_find_islands(s);
     gw_grounds_init(s);
     gw_planar_find(s);
-    if (!gw_closures_init(s) || !gw_kinks_init(s)) {
+    if (!gw_closures_init(s) || !gw_kinks_init(s) || !gw_unilateral_init(s)) {
         gw_fail(error, GW_FAILED, "", "no memory for a system's closures");
         return given_up(s);
     }
@@ -877,6 +884,7 @@ void gw_system_destroy(gw_system *s)
     free(s->numbers);
     free(s->closures);
     gw_kinks_free(s);
+    gw_unilateral_free(s);
     free(s->kink_states);
     free(s->springs);
     free(s->rows);

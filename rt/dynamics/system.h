@@ -160,9 +160,10 @@ typedef struct gw_closure_def {
     } gear;
     gw_closure_contact contact;
     gw_contact_place first; /* in a system: the place at creation, before closures were satisfied */
-    bool edges_left;        /* gw_system_disable_edge_springs() */
-    int twin_count;         /* in a system: additional rows for kinks, after the others, */
-    int twins_held;         /* and the number of them that are active */
+    bool unilateral; /* of a contact of surfaces: inactive until gw_system_activate_contact() */
+    bool edges_left; /* gw_system_disable_edge_springs() */
+    int twin_count;  /* in a system: additional rows for kinks, after the others, */
+    int twins_held;  /* and the number of them that are active */
     struct {
         gw_vec3 point, direction; /* in a's frame: the point has no velocity along the unit vector
                                      relative to b */
@@ -278,6 +279,23 @@ bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact
 const gw_contact_place *gw_system_contact_place(const gw_system *system, int closure);
 const gw_contact_place *gw_system_first_place(const gw_system *system, int closure);
 void gw_system_continue_contact(gw_system *system, int closure, const gw_contact_place *place);
+
+/*
+ * Unilateral contacts. While one is active its rows are those of a bilateral contact, and its
+ * normal force may only push: a step deactivates it at the time at which the force becomes zero.
+ * RT safe.
+ */
+
+/* Activates a contact at `place` (NULL: its own, or of a closed form), with positions and
+ * velocities projected onto all active rows in the mass metric: an inelastic impulse. False, with
+ * nothing changed, where the projection does not converge, or a local model is in use. */
+bool gw_system_activate_contact(gw_system *system, int closure, const gw_contact_place *place);
+void gw_system_deactivate_contact(gw_system *system, int closure);
+bool gw_system_contact_is_active(const gw_system *system, int closure);
+
+/* The wrench of an active contact on its body a, at its origin, at the end of the last step (world
+ * axes); of redundant rows the least ones. */
+gw_wrench gw_system_contact_force(const gw_system *system, int closure);
 
 /* True if the closure's pair of surfaces is supported; else GW_BAD_INPUT with the supported
  * pairs. */

@@ -134,6 +134,8 @@ static void update_closure(const gw_system *s, int index, bool rates)
     gw_closure_def *c = &s->closures[index];
     const gw_closure_block *k = &s->blocks[index];
     gw_closure_row *rows = s->rows + k->first;
+    if (c->unilateral && k->aside)
+        return; /* inactive */
     if (k->simple)
         simple_rows(s, c, k->idle, rates, rows);
     else if (c->kind == GW_CLOSURE_ROWS)

@@ -391,7 +391,8 @@ void gw_contacts_begin(gw_system *s)
 int gw_system_degenerate_closure(const gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++)
-        if (is_followed(&s->closures[i]) && gw_contact_is_degenerate(&s->closures[i].contact))
+        if (is_followed(&s->closures[i]) && !s->closures[i].unilateral &&
+            gw_contact_is_degenerate(&s->closures[i].contact))
             return i;
     return -1;
 }
@@ -480,7 +481,7 @@ bool gw_contacts_check(gw_system *s, gw_error *error)
 {
     for (int i = 0; i < s->closure_count; i++) {
         gw_closure_def *c = &s->closures[i];
-        if (c->kind != GW_CLOSURE_CONTACT || !gw_surface_contact_is_general(&c->contact))
+        if (!is_followed(c) || c->unilateral)
             continue;
         char where[16];
         gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);

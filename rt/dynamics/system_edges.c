@@ -102,7 +102,7 @@ static int edges_of(const gw_system *s, const gw_closure_def *c, gw_edge *edges)
 {
     const gw_row *row = gw_closure_free_form_row(c);
     bool touch = c->kind == GW_CLOSURE_CONTACT && (c->contact.on_a.nurbs || c->contact.on_b.nurbs);
-    if (c->edges_left || (!row && !touch))
+    if (c->edges_left || c->unilateral || (!row && !touch))
         return 0;
     gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
     return row ? edges_of_rows(row, row->start, &a, &b, false, edges)
@@ -174,7 +174,7 @@ int gw_system_edges(const gw_system *s, int closure, gw_system_edge edges[GW_SYS
     const gw_closure_def *c = &s->closures[closure];
     const gw_row *row = gw_closure_free_form_row(c);
     int count = 0;
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2 && !c->unilateral; side++) { /* past an edge there is no contact */
         bool touches = c->kind == GW_CLOSURE_CONTACT;
         const gw_nurbs *shape = side ? c->contact.on_b.nurbs : c->contact.on_a.nurbs;
         if (row)
@@ -200,7 +200,7 @@ static bool has_edge(const gw_nurbs *shape)
 
 bool gw_closure_has_edges(const gw_closure_def *c)
 {
-    bool any = c->kind == GW_CLOSURE_CONTACT &&
+    bool any = c->kind == GW_CLOSURE_CONTACT && !c->unilateral &&
                (has_edge(c->contact.on_a.nurbs) || has_edge(c->contact.on_b.nurbs));
     for (int k = 0; c->kind == GW_CLOSURE_ROWS && k < c->row_count; k++)
         any = any || has_edge(c->rows[k].nurbs);

@@ -286,6 +286,7 @@ struct gw_system {
     int kink_count; /* closures over kinks and bends (system_kinks.h) */
     struct gw_kinked_closure *kinks;
     struct gw_kink_state *kink_states;
+    struct gw_unilateral_contacts *unilateral; /* system_unilateral.h */
     gw_system_spring_def *springs;
     gw_vec3 gravity;
     double length, total_mass;
@@ -367,8 +368,7 @@ static inline void gw_spatial_add_shifted(const double x[6], gw_vec3 r, double t
 /* The fixed ground as a body. */
 extern const gw_system_body gw_ground_body;
 
-/* True where by_springs is in use. */
-static inline bool gw_has_springs(const gw_system *s)
+static inline bool gw_has_springs(const gw_system *s) /* by_springs is in use */
 {
     return s->spring_count > 0 || s->edge_count > 0;
 }

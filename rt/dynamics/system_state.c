@@ -1,6 +1,6 @@
 /*
  * Setting the state of a system: from poses and twists of its bodies, from positions and velocities
- * of its joints, by scaling velocities, and back to the initial state. RT safe.
+ * of its joints, by scaling velocities, back to the initial state, and within a substep. RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -8,6 +8,8 @@
 
 #include "rt/dynamics/system_bristles.h"
 #include "rt/dynamics/system_kinks.h"
+#include "rt/dynamics/system_step.h"
+#include "rt/dynamics/system_unilateral.h"
 
 #define PLACE_STEPS 20    /* of the projection */
 #define ROUNDING    1e-11 /* of the length: smaller offsets are 0 */
@@ -96,6 +98,7 @@ void gw_system_place_with_offsets(gw_system *s, const gw_pose *poses, const gw_t
     assert(s && poses);
     leave_local_model(s);
     gw_kinks_release(s);
+    gw_unilateral_release(s);
     *way = *turn = 0;
     memset(s->row_offsets, 0, (size_t)s->row_count * sizeof *s->row_offsets);
     memset(s->offsets, 0, (size_t)s->body_count * sizeof *s->offsets);
@@ -133,6 +136,7 @@ double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twist
     assert(s && poses);
     leave_local_model(s);
     gw_kinks_release(s);
+    gw_unilateral_release(s);
     if (s->is_offset) {
         s->apart = (gw_offset_share){0, 0};
         gw_grounds_update(s);
@@ -217,6 +221,7 @@ void gw_system_set_joints(gw_system *s, const double *q, const double *v)
 {
     gw_system_update_all(s);
     gw_kinks_release(s);
+    gw_unilateral_release(s);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++) {
             assert(gw_mobilizer_rotation(s->bodies[i].def.joint) == 6 && !s->bodies[i].set);
@@ -278,7 +283,41 @@ void gw_system_reset(gw_system *s)
     s->integrator = (gw_system_integrator){0};
     s->local = NULL;
     gw_kinks_release(s);
+    gw_unilateral_release(s);
     gw_grounds_reset(s);
     gw_system_update(s);
     gw_system_take_state(s);
+}
+
+/* ---- displacements within a substep ------------------------------------------------------------
+ */
+
+void gw_system_set_displacement(gw_system *s, const double *u)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        if (k->dof == 1) {
+            k->joint.z[0] = s->home[i].z[0] + s->by[k->first];
+            k->joint.u[0] = u[k->first];
+            continue;
+        }
+        gw_joint_move(k, &s->home[i], s->by + k->first, &k->joint);
+        memcpy(k->joint.u, u + k->first, (size_t)k->dof * sizeof *u);
+    }
+}
+
+void gw_system_rates(const gw_system *s, const double *by, const double *u, double *rates)
+{
+    if (s->single) {
+        memcpy(rates, u, (size_t)s->dof * sizeof *u);
+        return;
+    }
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        if (k->dof == 1) {
+            rates[k->first] = k->joint.u[0];
+            continue;
+        }
+        gw_joint_rates(k, by + k->first, rates + k->first);
+    }
 }

@@ -16,6 +16,7 @@
 #include "rt/dynamics/system_bristles.h"
 #include "rt/dynamics/system_kinks.h"
 #include "rt/dynamics/system_step.h"
+#include "rt/dynamics/system_unilateral.h"
 
 /* ---- states --------------------------------------------------------------------------------- */
 
@@ -37,37 +38,6 @@ static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &states[i], &s->bodies[i].joint);
     gw_system_update(s);
-}
-
-/* Sets every joint to its state at home displaced by s->by, with velocities u. */
-void gw_system_set_displacement(gw_system *s, const double *u)
-{
-    for (int i = 0; i < s->body_count; i++) {
-        gw_system_body *k = &s->bodies[i];
-        if (k->dof == 1) {
-            k->joint.z[0] = s->home[i].z[0] + s->by[k->first];
-            k->joint.u[0] = u[k->first];
-            continue;
-        }
-        gw_joint_move(k, &s->home[i], s->by + k->first, &k->joint);
-        memcpy(k->joint.u, u + k->first, (size_t)k->dof * sizeof *u);
-    }
-}
-
-void gw_system_rates(const gw_system *s, const double *by, const double *u, double *rates)
-{
-    if (s->single) {
-        memcpy(rates, u, (size_t)s->dof * sizeof *u);
-        return;
-    }
-    for (int i = 0; i < s->body_count; i++) {
-        const gw_system_body *k = &s->bodies[i];
-        if (k->dof == 1) {
-            rates[k->first] = k->joint.u[0];
-            continue;
-        }
-        gw_joint_rates(k, by + k->first, rates + k->first);
-    }
 }
 
 /* ---- explicit integration: Runge-Kutta ------------------------------------------------------ */
@@ -384,7 +354,8 @@ typedef struct substep {
     int best;                       /* and its level */
     bool worse, settled;            /* a finer try was worse; the best one is repeated */
     crossing over;
-    gw_kink_search kink; /* search for its end at a kink of a curve or surface */
+    gw_kink_search kink; /* search for its end at a kink of a curve or surface, */
+    gw_lift_off lift;    /* and where a unilateral contact lifts off */
 } substep;
 
 static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
@@ -691,7 +662,8 @@ static void begin_substep(gw_system *s, const gw_forces *forces, double dt, subs
     b->wide = b->stiff ? (double)WHOLE / gw_implicit_formula_of(at->implicit_level).substeps
                        : width_of(s);
     gw_kinks_begin_substep(s, forces, dt * b->begin / WHOLE);
-    b->wide = fmin(fmin(b->wide, fmin(b->cut, b->kink.met)), WHOLE - b->begin);
+    gw_unilateral_begin_substep(s, forces, dt * b->begin / WHOLE);
+    b->wide = fmin(fmin(b->wide, b->cut), fmin(fmin(b->kink.met, b->lift.met), WHOLE - b->begin));
     b->tries += is_above_start_level(at, b->stiff);
     b->kinetic = s->kinetic, b->potential = s->potential;
     save_state(s);
@@ -764,6 +736,18 @@ static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum
     return true;
 }
 
+/* True if the substep is to be repeated, up to the time at which a contact lifts off; at its begin
+ * it has done so. */
+static bool cut_at_lift_off(gw_system *s, substep *b, const gw_forces *forces, double dt)
+{
+    if (!gw_unilateral_detect(s, forces, dt * (b->begin + b->wide) / WHOLE, b->wide, &b->lift))
+        return false;
+    restore_substep_start(s, b, dt);
+    if (b->lift.met == 0)
+        gw_unilateral_lift_off(s, 0, &b->lift);
+    return true;
+}
+
 /* Accepts the substep, corrects the error of its energy balance as far as possible, and reports
  * it. */
 static void take_substep(gw_system *s, const gw_forces *forces, double dt, const substep *b,
@@ -790,7 +774,11 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
                              gw_system_work *sum, gw_wrench *constraint)
 {
     gw_system_integrator *at = &s->integrator;
-    substep b = {.stiff = stiff, .cut = WHOLE, .least = INFINITY, .kink.met = INFINITY};
+    substep b = {.stiff = stiff,
+                 .cut = WHOLE,
+                 .least = INFINITY,
+                 .kink.met = INFINITY,
+                 .lift.met = INFINITY};
     accuracy last = GOOD;
     bool doubted = false;
     int least = stiff ? 0 : least_level(s, dt);
@@ -802,7 +790,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         (b.stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
         bool closed = finish_substep(s, open);
-        if (closed && cut_at_kink(s, &b, dt, sum))
+        if (closed && (cut_at_kink(s, &b, dt, sum) || cut_at_lift_off(s, &b, forces, dt)))
             continue;
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
         repetition again = last == TOO_COARSE ? repeat_substep(s, &b, dt, &own, &doubted) : TAKEN;
@@ -815,6 +803,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         slip_bristles(s, turns, forces, dt * (b.begin + b.wide) / WHOLE, &own);
         if (b.kink.active)
             cross_kink(s, &b, dt * (b.begin + b.wide) / WHOLE, dt, &own);
+        gw_unilateral_lift_off(s, b.wide, &b.lift);
         gw_system_add_work(sum, 1, &own);
         if (!all_finite(s))
             return FAILED;

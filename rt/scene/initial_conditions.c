@@ -236,23 +236,31 @@ static bool is_locked(const gw_system_body_def *d, int coordinate)
 }
 
 /* A gear of ratio 0 with itself: z_j = 0 z_j + lower. */
+bool gw_scene_system_make_room(gw_scene_system *s, int closures, gw_error *error)
+{
+    size_t n = (size_t)closures + 1;
+    gw_closure_def *of = realloc(s->closures, n * sizeof *of);
+    s->closures = of ? of : s->closures;
+    gw_placed_unilateral *all = realloc(s->unilaterals, n * sizeof *all);
+    s->unilaterals = all ? all : s->unilaterals;
+    return (of && all) || gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
+}
+
 bool gw_scene_system_lock_coordinates(gw_scene_system *s, gw_error *error)
 {
     int count = s->closure_count;
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < 6; j++)
             count += is_locked(&s->bodies[i], j);
-    gw_closure_def *closures = realloc(s->closures, ((size_t)count + 1) * sizeof *closures);
-    if (!closures)
-        return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
-    s->closures = closures;
+    if (!gw_scene_system_make_room(s, count, error))
+        return false;
     for (int i = 0; i < s->body_count; i++) {
         for (int j = 0; j < 6; j++) {
             gw_system_body_def *d = &s->bodies[i];
             if (!is_locked(d, j))
                 continue;
             d->limited[j] = false;
-            closures[s->closure_count++] = (gw_closure_def){
+            s->closures[s->closure_count++] = (gw_closure_def){
                 .kind = GW_CLOSURE_GEAR,
                 .a = i,
                 .b = i,

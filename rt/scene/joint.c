@@ -262,6 +262,16 @@ bool gw_scene_geared(const gw_scene *s, int index, int side, gw_geared *g, gw_er
                             g->coordinate, name, kind->name, kind->dof - 1);
 }
 
+bool gw_scene_joint_is_geared(const gw_scene *s, int joint)
+{
+    gw_geared side;
+    for (int i = 0; i < s->joint_count; i++)
+        for (int k = 0; k < 2 && s->joints[i].gear && s->joints[i].enabled; k++)
+            if (gw_scene_geared(s, i, k, &side, NULL) && side.joint == joint)
+                return true;
+    return false;
+}
+
 static bool check_gear(const gw_scene *s, int index, gw_error *error)
 {
     const gw_scene_joint *j = &s->joints[index];

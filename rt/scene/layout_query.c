@@ -94,6 +94,7 @@ void gw_scene_system_destroy(gw_scene_system *s)
     free(s->bodies);
     free(s->closures);
     free(s->contacts);
+    free(s->unilaterals);
     free(s->joints);
     free(s->springs);
     free(s->grounds);

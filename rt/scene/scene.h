@@ -354,6 +354,9 @@ bool gw_scene_body(const gw_scene *scene, const char *name, gw_body_ref *body);
 bool gw_scene_geared(const gw_scene *scene, int index, int side, gw_geared *geared,
                      gw_error *error);
 
+/* True if a gear turns the joint. */
+bool gw_scene_joint_is_geared(const gw_scene *scene, int joint);
+
 /* Of a spherical joint whose position is the rotation vector r (rad): the angle between the z axes,
  * sin(s/2) = |r x z|/|r| sin(|r|/2), and that of the whole rotation, which its limits are of. */
 void gw_scene_ball_angles(const double r[3], double angles[2]);
@@ -417,6 +420,17 @@ static inline bool gw_scene_constraint_is_unilateral(const gw_scene_constraint *
     if (gw_constraint_is_positional(c->kind))
         return c->enabled && c->bound != GW_BOUND_EQUAL;
     return c->enabled && c->unilateral == GW_CONTACT_UNILATERAL;
+}
+
+/* True if a body's number is that of an object, and if it is one without mass. */
+static inline bool gw_scene_body_is_object(const gw_scene *scene, int body)
+{
+    return body >= 0 && body < scene->object_count;
+}
+
+static inline bool gw_scene_body_is_massless(const gw_scene *scene, int body)
+{
+    return gw_scene_body_is_object(scene, body) && scene->objects[body].massless;
 }
 
 /* The index of the n-th unilateral constraint of an object, n from 0: enabled ones in scene order;

@@ -25,16 +25,6 @@
 
 #define ON_ITS_SET 1e-7 /* of the length: bodies are where their constraints have them */
 
-static bool is_object(const gw_scene *s, int body)
-{
-    return body >= 0 && body < s->object_count;
-}
-
-static bool is_massless(const gw_scene *s, int body)
-{
-    return is_object(s, body) && s->objects[body].massless;
-}
-
 /* ---- a system while it is built ------------------------------------------------------------- */
 
 /* A candidate for a joint of the tree: a stated joint, or the solved constraints of two bodies. */
@@ -89,7 +79,7 @@ static int end_of(const builder *w, int body)
 {
     if (is_member(w, body))
         return body;
-    return is_object(w->scene, body) ? GW_MOVING_GROUND(body) : GW_GROUND;
+    return gw_scene_body_is_object(w->scene, body) ? GW_MOVING_GROUND(body) : GW_GROUND;
 }
 
 /* An end in the system: a body of it, or a ground as it numbers them. */
@@ -126,17 +116,6 @@ static bool has_forces(const gw_scene_joint *j)
     return forces;
 }
 
-/* Whether a gear turns the joint. */
-static bool is_geared(const gw_scene *s, int joint)
-{
-    gw_geared side;
-    for (int i = 0; i < s->joint_count; i++)
-        for (int k = 0; k < 2 && s->joints[i].gear && s->joints[i].enabled; k++)
-            if (gw_scene_geared(s, i, k, &side, NULL) && side.joint == joint)
-                return true;
-    return false;
-}
-
 /* Candidates of the scene's joints of this system. */
 static void collect_joints(builder *w)
 {
@@ -146,7 +125,8 @@ static void collect_joints(builder *w)
         if (!j->enabled || j->gear)
             continue;
         int a = gw_scene_body_number(s, j->a.object), b = gw_scene_body_number(s, j->b.object);
-        if ((!is_member(w, a) && !is_member(w, b)) || is_massless(s, a) || is_massless(s, b))
+        if ((!is_member(w, a) && !is_member(w, b)) || gw_scene_body_is_massless(s, a) ||
+            gw_scene_body_is_massless(s, b))
             continue;
         gw_pose m, f;
         gw_scene_joint_frames(s, j, &m, &f);
@@ -161,7 +141,7 @@ static void collect_joints(builder *w)
                          .rank = gw_mobilizers[j->type].dof,
                          .bundle = -1};
         c->rank -= j->type == GW_MOBILIZER_SCREW ? 1000 : 0;
-        c->rank -= is_geared(s, i) ? 500 : 0;
+        c->rank -= gw_scene_joint_is_geared(s, i) ? 500 : 0;
         c->rank -= has_forces(j) ? 100 : 0;
         c->rank -= j->has_position || j->has_velocity ? 10 : 0;
     }
@@ -213,7 +193,8 @@ static void collect_edges(builder *w, const gw_constraint_edge *const *edges, in
 {
     for (int i = 0; i < count; i++) {
         int a = end_of(w, edges[i]->a), b = end_of(w, edges[i]->b);
-        bool follower = is_massless(w->scene, edges[i]->a) || is_massless(w->scene, edges[i]->b);
+        bool follower = gw_scene_body_is_massless(w->scene, edges[i]->a) ||
+                        gw_scene_body_is_massless(w->scene, edges[i]->b);
         if ((a < 0 && b < 0) || follower)
             continue;
         w->bundle_of[w->edge_count] = a < 0 ? bundle_between(w, b, a) : bundle_between(w, a, b);
@@ -302,7 +283,7 @@ static bool in_tree(const builder *w, int end)
 
 static gw_twist twist_of(const builder *w, int end)
 {
-    const gw_object *o = is_object(w->scene, end) ? &w->scene->objects[end] : NULL;
+    const gw_object *o = gw_scene_body_is_object(w->scene, end) ? &w->scene->objects[end] : NULL;
     return o ? (gw_twist){o->velocity, o->spin} : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
@@ -392,7 +373,8 @@ static void place_child(builder *w, int object, const gw_system_body_def *d, int
 static gw_system_body_def *add_body(builder *w, int object, int joint)
 {
     gw_scene_system *s = w->out;
-    const gw_object *o = is_object(w->scene, object) ? &w->scene->objects[object] : NULL;
+    const gw_object *o =
+        gw_scene_body_is_object(w->scene, object) ? &w->scene->objects[object] : NULL;
     gw_system_body_def *d = &s->bodies[s->body_count];
     *d = (gw_system_body_def){.mass = gw_scene_body_mass(w->scene, object),
                               .damping_linear = o ? o->body.damping_linear : 0,
@@ -525,7 +507,7 @@ static void cut_body(builder *w, candidate *c)
 static void close_joint(builder *w, candidate *c)
 {
     if (c->type == GW_MOBILIZER_SCREW || has_forces(&w->scene->joints[c->joint]) ||
-        is_geared(w->scene, c->joint)) {
+        gw_scene_joint_is_geared(w->scene, c->joint)) {
         cut_body(w, c);
         return;
     }
@@ -608,6 +590,15 @@ static int fixed_body(builder *w, int object)
     return s->body_count++;
 }
 
+/* Sets the ends of a closure of the scene's bodies a and b; b's surface is that of its ground. */
+static void set_ends(builder *w, gw_closure_def *c, int a, int b)
+{
+    c->a = is_member(w, a) ? w->body[a] : fixed_body(w, a);
+    c->b = body_of(w, end_of(w, b));
+    if (c->b < 0 && c->kind == GW_CLOSURE_CONTACT)
+        gw_scene_surface_move(&w->poses[b], &c->contact.on_b);
+}
+
 static bool add_velocity_constraints(builder *w, gw_error *error)
 {
     const gw_scene *s = w->scene;
@@ -615,7 +606,7 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         const gw_scene_constraint *k = &s->constraints[i];
         bool swapped;
         if (!k->enabled || gw_constraint_is_positional(k->kind) ||
-            gw_scene_constraint_is_unilateral(k)) /* contacts of the loop's world */
+            gw_scene_constraint_is_unilateral(k))
             continue;
         int a = gw_scene_body_number(s, k->a.object), b = gw_scene_body_number(s, k->b.object);
         if (!is_member(w, a) && !is_member(w, b))
@@ -625,10 +616,7 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         if (!gw_scene_velocity_closure(s, i, c, &swapped, error))
             return false;
         int left = swapped ? b : a, right = swapped ? a : b;
-        c->a = is_member(w, left) ? w->body[left] : fixed_body(w, left);
-        c->b = body_of(w, end_of(w, right));
-        if (c->b < 0 && c->kind == GW_CLOSURE_CONTACT)
-            gw_scene_surface_move(&w->poses[right], &c->contact.on_b);
+        set_ends(w, c, left, right);
         if (c->kind != GW_CLOSURE_CONTACT)
             continue;
         gw_placed_contact placed = {n, left, right, i, .key = gw_contact_key(k, &c->contact)};
@@ -636,6 +624,36 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         if (start)
             c->contact.place = *start, c->contact.place.searched = false;
         w->out->contacts[w->out->contact_count++] = placed;
+    }
+    return true;
+}
+
+/* Closures of the places of unilateral contacts, which the contact world activates. */
+static bool add_unilaterals(builder *w, gw_error *error)
+{
+    gw_scene_system *s = w->out;
+    for (int i = 0; i < w->scene->constraint_count; i++) {
+        const gw_scene_constraint *k = &w->scene->constraints[i];
+        gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES];
+        bool swapped, contact = gw_scene_constraint_is_unilateral(k);
+        int a = gw_scene_body_number(w->scene, k->a.object);
+        int b = gw_scene_body_number(w->scene, k->b.object);
+        if (!contact || gw_constraint_is_positional(k->kind) ||
+            !(is_member(w, a) || is_member(w, b)))
+            continue;
+        int n = gw_scene_unilateral_places(w->scene, i, places, &swapped),
+            most = s->closure_count + n;
+        if (!gw_scene_system_make_room(s, most, error))
+            return false;
+        for (int j = 0; j < n; j++) {
+            if (!places[j].in_system)
+                continue;
+            s->unilaterals[s->unilateral_count++] = (gw_placed_unilateral){s->closure_count, i, j};
+            gw_closure_def *c = &s->closures[s->closure_count++];
+            *c = (gw_closure_def){
+                .kind = GW_CLOSURE_CONTACT, .contact = places[j].contact, .unilateral = true};
+            set_ends(w, c, swapped ? b : a, swapped ? a : b);
+        }
     }
     return true;
 }
@@ -654,7 +672,8 @@ static void add_springs(builder *w)
         const gw_scene_spring *k = &s->springs[i];
         int a = gw_scene_body_number(s, k->a.object), b = gw_scene_body_number(s, k->b.object);
         bool has_a = is_member(w, a), has_b = is_member(w, b);
-        if (!k->enabled || (!has_a && !has_b) || is_massless(s, a) || is_massless(s, b))
+        if (!k->enabled || (!has_a && !has_b) || gw_scene_body_is_massless(s, a) ||
+            gw_scene_body_is_massless(s, b))
             continue;
         gw_system_spring_def d = {.a = body_of(w, end_of(w, a)),
                                   .b = body_of(w, end_of(w, b)),
@@ -758,30 +777,6 @@ static void give_back(builder *w)
     free(w->solution);
 }
 
-/* The length that scales angles of rows: extent of the bodies about their centre (m). */
-static double length_of(const builder *w)
-{
-    gw_vec3 middle = {0, 0, 0};
-    double length = 0;
-    int count = 0;
-    for (int i = 0; i < gw_scene_body_count(w->scene); i++)
-        if (is_member(w, i))
-            middle = gw_add(middle, w->poses[i].p), count++;
-    middle = gw_scale(1.0 / count, middle);
-    for (int i = 0; i < gw_scene_body_count(w->scene); i++)
-        if (is_member(w, i))
-            length = fmax(length,
-                          gw_distance(w->poses[i].p, middle) + gw_scene_body_length(w->scene, i));
-    return length;
-}
-
-static void start_motion(const builder *w, gw_system *system, gw_twist *twists)
-{
-    for (int i = 0; i < w->out->body_count; i++)
-        twists[i] = twist_of(w, w->out->members[i].number);
-    gw_system_project_twists(system, twists);
-}
-
 /* Assembles the system and stores the assembled state. */
 static bool assemble_system(builder *w, gw_error *error)
 {
@@ -802,7 +797,9 @@ static bool assemble_system(builder *w, gw_error *error)
         gw_system_destroy(system);
         return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
     }
-    start_motion(w, system, (gw_twist *)(void *)work);
+    for (int i = 0; i < s->body_count; i++)
+        ((gw_twist *)(void *)work)[i] = twist_of(w, s->members[i].number);
+    gw_system_project_twists(system, (gw_twist *)(void *)work);
     s->projected = gw_scene_system_projection(w->scene, s, system);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
@@ -837,7 +834,7 @@ static gw_scene_system *build_system(const builder *asked, const gw_constraint_e
     w.out->beyond.number = -1;
     w.out->gravity = w.scene->gravity;
     w.out->dt = 1.0 / gw_scene_step_rate(w.scene);
-    w.out->length = length_of(&w);
+    w.out->length = gw_scene_system_length(w.scene, w.of_body, w.number, w.poses);
     collect_links(&w);
     collect_joints(&w);
     collect_edges(&w, edges, edge_count);
@@ -846,6 +843,7 @@ static gw_scene_system *build_system(const builder *asked, const gw_constraint_e
     add_springs(&w);
     add_closures(&w);
     bool made = add_gears(&w, error) && add_velocity_constraints(&w, error) &&
+                add_unilaterals(&w, error) &&
                 (w.keeps_limits || gw_scene_system_lock_coordinates(w.out, error)) &&
                 assemble_system(&w, error);
     give_back(&w);

@@ -45,6 +45,12 @@ typedef struct gw_placed_contact {
     bool continues;         /* followed from a given start, without a search */
 } gw_placed_contact;
 
+/* A closure for one place of a unilateral contact, by a constraint of the scene. */
+typedef struct gw_placed_unilateral {
+    int closure, constraint;
+    int number; /* of the place, among those of gw_scene_unilateral_places() */
+} gw_placed_unilateral;
+
 /* A joint coordinate that the scene's poses, without a stated position, have beyond its limits. */
 typedef struct gw_beyond_limits {
     int number; /* body of the scene whose mobilizer it is; -1: none is beyond */
@@ -70,8 +76,10 @@ typedef struct gw_scene_system {
     gw_closure_def *closures;   /* owned */
     gw_placed_joint *joints;    /* owned */
     int contact_count;
-    gw_placed_contact *contacts;   /* owned */
-    gw_system_spring_def *springs; /* owned */
+    gw_placed_contact *contacts; /* owned */
+    int unilateral_count;
+    gw_placed_unilateral *unilaterals; /* owned */
+    gw_system_spring_def *springs;     /* owned */
     int ground_count;
     int *grounds; /* owned: each ground that may move: the index of a fixed object, or the number of
                      objects plus the index of a mechanism whose base it is */
@@ -91,6 +99,9 @@ bool gw_scene_system_refuse(const gw_scene *scene, const gw_scene_system *system
 /* While a system is built: sets coordinates of a body's joint that are beyond its limits to the
  * limit, and records the largest excess in `beyond`. */
 void gw_scene_system_keep_within_limits(gw_scene_system *system, int body);
+
+/* Makes room for so many closures, and unilateral ones among them; false if memory is short. */
+bool gw_scene_system_make_room(gw_scene_system *system, int closures, gw_error *error);
 
 /* Replaces limits without play by closures that hold the coordinate; false if memory is short. */
 bool gw_scene_system_lock_coordinates(gw_scene_system *system, gw_error *error);
@@ -128,6 +139,11 @@ void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
  * false if some remain, which `error` names. */
 bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int number, gw_pose *poses,
                               gw_error *error);
+
+/* The length that scales angles of the system's rows: extent of its bodies about their centre
+ * (m). */
+double gw_scene_system_length(const gw_scene *scene, const int *of_body, int number,
+                              const gw_pose *poses);
 
 /* Relative difference of a body's twist from the stated one; from GW_PROJECTED_SHARE on, its
  * relations do not allow the stated twist. */

@@ -264,9 +264,9 @@ bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, 
 
 /* ---- unilateral contacts --------------------------------------------------------------------- */
 
-int gw_scene_unilateral_contacts(const gw_scene *s, int index,
-                                 gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS],
-                                 bool *swapped)
+/* Contacts of the parts of the surfaces. */
+static int contacts_of_parts(const gw_scene *s, int index,
+                             gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS], bool *swapped)
 {
     gw_closure_def c;
     bool known = gw_scene_velocity_closure(s, index, &c, swapped, NULL);
@@ -300,4 +300,26 @@ int gw_scene_unilateral_contacts(const gw_scene *s, int index,
     }
     bool capped = shape->kind == GW_SHAPE_CYLINDER && !c.contact.inside;
     return !gw_closure_contact_has_places(&c.contact) ? 2 : capped ? 5 : 3;
+}
+
+int gw_scene_unilateral_places(const gw_scene *s, int index,
+                               gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES], bool *swapped)
+{
+    gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS];
+    int parts = contacts_of_parts(s, index, contacts, swapped), count = 0;
+    for (int i = 0; i < parts; i++) {
+        int minima = gw_closure_contact_places(&contacts[i]), first = count;
+        int all = minima + gw_closure_contact_supports(&contacts[i]);
+        bool solid = parts == GW_MAX_UNILATERAL_PARTS,
+             rim = contacts[i].on_a.kind == GW_SURFACE_RIM;
+        for (int k = 0; k < all; k++)
+            places[count++] = (gw_unilateral_place){
+                .contact = contacts[i],
+                .first = first,
+                .count = gw_closure_contact_has_places(&contacts[i]) ? all : 0,
+                .support = k < minima ? -1 : k - minima,
+                .part_of_solid = solid && i >= 2,
+                .in_system = !solid && !rim};
+    }
+    return count;
 }

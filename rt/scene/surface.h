@@ -33,13 +33,25 @@ bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def 
                                bool *swapped, gw_error *error);
 
 #define GW_MAX_UNILATERAL_PARTS 5 /* of one contact: a cylinder's rims, side and caps */
+#define GW_MAX_UNILATERAL_PLACES                                                                   \
+    (GW_MAX_UNILATERAL_PARTS * (GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS))
 
-/* Contacts of a unilateral contact, the enabled velocity constraint `index`: of its two surfaces,
+/* A place at which a unilateral contact may touch. */
+typedef struct gw_unilateral_place {
+    gw_closure_contact contact;
+    int first, count;   /* the places of the same part: they are followed; count 0: a closed form */
+    int support;        /* index of the rim's supporting point; -1: none */
+    bool part_of_solid; /* it is the side or a cap of a solid cylinder */
+    bool in_system;     /* a closure of the system of bodies holds it (gw_closure_def.unilateral);
+                           false: a row of the contact world */
+} gw_unilateral_place;
+
+/* Places of a unilateral contact, the enabled velocity constraint `index`: of its two surfaces,
  * or for a cylinder or a capsule of its two ends (rims or spheres), which may separate one after
- * the other, and on a curved surface of its side and a cylinder's caps. Returns how many; the scene
- * must have been checked. */
-int gw_scene_unilateral_contacts(const gw_scene *scene, int index,
-                                 gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS],
-                                 bool *swapped);
+ * the other, and on a curved surface of its side and a cylinder's caps. Surfaces are in the frames
+ * of the objects a and b (*swapped: b and a). Returns how many; the scene must have been
+ * checked. */
+int gw_scene_unilateral_places(const gw_scene *scene, int index,
+                               gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES], bool *swapped);
 
 #endif

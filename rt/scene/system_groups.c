@@ -3,25 +3,16 @@
  * joints, gears and springs. Not for use inside a tick.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt/scene/scene_system.h"
 
-static bool is_object(const gw_scene *s, int body)
-{
-    return body >= 0 && body < s->object_count;
-}
-
 static bool has_body(const gw_scene *s, int body)
 {
     return body >= s->object_count ||
            (body >= 0 && !s->objects[body].fixed && !s->objects[body].massless);
-}
-
-static bool is_massless(const gw_scene *s, int body)
-{
-    return is_object(s, body) && s->objects[body].massless;
 }
 
 static int root_of(int *parent, int i)
@@ -51,7 +42,8 @@ static void relate_objects(grouping *g, int a, int b, bool alone)
     } else if (has_a || has_b) {
         int moves = has_a ? a : b;
         bool link = moves >= g->scene->object_count;
-        bool follower = is_massless(g->scene, a) || is_massless(g->scene, b);
+        bool follower =
+            gw_scene_body_is_massless(g->scene, a) || gw_scene_body_is_massless(g->scene, b);
         int root = root_of(g->parent, moves);
         if ((alone || link) && !follower) /* a link has no submanifold of its own to move on */
             g->related[root] = g->joined[root] = true;
@@ -83,7 +75,7 @@ static void relate_links(grouping *g)
 /* True if the body moves only through its relations. */
 static bool moves_with_others(const gw_scene *s, int body)
 {
-    if (!is_object(s, body) || !has_body(s, body) || s->objects[body].free)
+    if (!gw_scene_body_is_object(s, body) || !has_body(s, body) || s->objects[body].free)
         return false;
     for (int i = 0; i < s->tool_count; i++)
         if (gw_scene_object(s, s->tools[i].object) == body)
@@ -175,4 +167,21 @@ int gw_scene_number_systems(const gw_scene *s, bool standing, int *of_body)
     free(moves);
     free(number);
     return memory ? count : -1;
+}
+
+double gw_scene_system_length(const gw_scene *s, const int *of_body, int number,
+                              const gw_pose *poses)
+{
+    assert(s && of_body && poses);
+    gw_vec3 middle = {0, 0, 0};
+    double length = 0;
+    int count = 0;
+    for (int i = 0; i < gw_scene_body_count(s); i++)
+        if (of_body[i] == number)
+            middle = gw_add(middle, poses[i].p), count++;
+    middle = gw_scale(1.0 / count, middle);
+    for (int i = 0; i < gw_scene_body_count(s); i++)
+        if (of_body[i] == number)
+            length = fmax(length, gw_distance(poses[i].p, middle) + gw_scene_body_length(s, i));
+    return length;
 }

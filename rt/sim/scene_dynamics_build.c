@@ -408,6 +408,7 @@ static bool build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     m->world_body_count = m->body_count + m->unilaterals->anchor_count + 1;
     gw_joint_limits_build(m, def, m->world_body_count - 1);
     gw_edge_rows_build(m, m->world_body_count - 1);
+    gw_scene_unilaterals_find_closures(m, def);
     size_t bodies_count = (size_t)m->world_body_count + 1;
     int most = m->object_count < GW_MAX_FOLLOWERS ? m->object_count : GW_MAX_FOLLOWERS;
     m->moved_most = most;

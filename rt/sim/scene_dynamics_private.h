@@ -224,6 +224,10 @@ void gw_scene_unilaterals_destroy(gw_scene_unilaterals *unilaterals); /* NULL is
 /* Numbers the anchors as bodies of the world, from `first_anchor` on. Not RT safe. */
 void gw_scene_unilaterals_number(gw_scene_unilaterals *unilaterals, int first_anchor);
 
+/* Connects rows of surfaces with the closures of the systems that may hold them. */
+void gw_scene_unilaterals_find_closures(gw_scene_dynamics *dynamics,
+                                        const gw_scene_dynamics_def *def);
+
 /* The object of an anchor. */
 int gw_scene_unilaterals_object(const gw_scene_unilaterals *unilaterals, int body);
 

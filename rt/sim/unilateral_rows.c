@@ -258,38 +258,33 @@ static bool add_bound(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
 static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def, int constraint)
 {
     const gw_scene_constraint *c = &def->scene->constraints[constraint];
-    gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS];
+    gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES];
     bool swapped;
-    int parts = gw_scene_unilateral_contacts(def->scene, constraint, contacts, &swapped),
-        number = 0;
+    int count = gw_scene_unilateral_places(def->scene, constraint, places, &swapped);
     gw_closure_def whole;
     gw_scene_velocity_closure(def->scene, constraint, &whole, &swapped, NULL);
     uint64_t key = gw_contact_key(c, &whole.contact);
-    for (int i = 0; i < parts; i++) {
-        int minima = gw_closure_contact_places(&contacts[i]);
-        int places = minima + gw_closure_contact_supports(&contacts[i]);
-        bool followed = gw_closure_contact_has_places(&contacts[i]);
-        for (int k = 0; k < places; k++) {
-            gw_scene_unilateral_row *r = add_row(u, def, constraint, number++);
-            if (!r)
-                return false;
-            if (swapped) {
-                int body = r->body[0];
-                r->body[0] = r->body[1];
-                r->body[1] = body;
-            }
-            r->first = u->count - 1 - k;
-            r->place_count = followed ? places : 0;
-            r->support = k < minima ? -1 : k - minima;
-            r->part_of_solid = parts == GW_MAX_UNILATERAL_PARTS && i >= 2;
-            r->key = key;
-            r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
-                                         .surfaces = contacts[i],
-                                         .traction = c->kind == GW_SLIDING ? GW_TRACTION_NONE
-                                                     : c->kind == GW_ROLLING
-                                                         ? GW_TRACTION_SLIP
-                                                         : GW_TRACTION_SLIP_AND_SPIN};
+    int from = u->count;
+    for (int i = 0; i < count; i++) {
+        gw_scene_unilateral_row *r = add_row(u, def, constraint, i);
+        if (!r)
+            return false;
+        if (swapped) {
+            int body = r->body[0];
+            r->body[0] = r->body[1];
+            r->body[1] = body;
         }
+        r->first = from + places[i].first;
+        r->place_count = places[i].count;
+        r->support = places[i].support;
+        r->part_of_solid = places[i].part_of_solid;
+        r->key = key;
+        r->row =
+            (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
+                                .surfaces = places[i].contact,
+                                .traction = c->kind == GW_SLIDING   ? GW_TRACTION_NONE
+                                            : c->kind == GW_ROLLING ? GW_TRACTION_SLIP
+                                                                    : GW_TRACTION_SLIP_AND_SPIN};
     }
     return true;
 }
@@ -383,6 +378,31 @@ void gw_scene_unilaterals_number(gw_scene_unilaterals *u, int first_anchor)
         const gw_scene_unilateral_row *r = &u->rows[i];
         u->candidates[i].a = r->anchor[0] >= 0 ? first_anchor + r->anchor[0] : r->body[0];
         u->candidates[i].b = r->anchor[1] >= 0 ? first_anchor + r->anchor[1] : r->body[1];
+    }
+}
+
+/* The first row of a constraint. */
+static int first_row_of(const gw_scene_unilaterals *u, int constraint)
+{
+    int i = 0;
+    while (u->rows[i].constraint != constraint)
+        i++;
+    return i;
+}
+
+void gw_scene_unilaterals_find_closures(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
+{
+    gw_scene_unilaterals *u = m->unilaterals;
+    for (int i = 0; i < m->system_count; i++) {
+        const gw_scene_system *from = def->layout->systems[i];
+        gw_system *system = m->systems[i].system;
+        for (int k = 0; k < from->unilateral_count; k++) {
+            const gw_placed_unilateral *placed = &from->unilaterals[k];
+            gw_unilateral_row *row =
+                &u->rows[first_row_of(u, placed->constraint) + placed->number].row;
+            row->system = system;
+            row->closure = placed->closure;
+        }
     }
 }
 

@@ -90,9 +90,9 @@ static void a_ball_leaves_a_sphere(void **state)
             const gw_free_body *b = body(now, &r, "ball");
             gw_vec3 n = gw_unit(b->pose.p);
             worst = fmax(worst, fabs(energy_error(now)));
-            if (i > 10 && force_of(now) == 0)
-                left = before; /* a force is that of the tick which led here */
-            else if (i > 10)   /* once the spring has settled */
+            if (i > 0 && force_of(now) == 0)
+                left = before;
+            else
                 slip =
                     fmax(slip, fabs(b->twist.v.x * n.z - b->twist.v.z * n.x - 0.1 * b->twist.w.y));
             before = n.z;
@@ -102,7 +102,7 @@ static void a_ball_leaves_a_sphere(void **state)
                       gw_any_constraint_name(cases[k].kind), left / cos(start), cases[k].leaves,
                       slip, worst);
         assert_true(fabs(left / cos(start) - cases[k].leaves) < 2e-3); /* a tick's way */
-        assert_true(cases[k].kind == GW_SLIDING || slip < 1e-4);
+        assert_true(cases[k].kind == GW_SLIDING || slip < 1e-10);
         assert_true(worst < 1e-9);
         running_close(&r);
     }
@@ -315,8 +315,7 @@ static void unilateral_contacts_are_not_counted(void **state)
     assert_int_equal(layout->system_count, 1);
     assert_true(gw_distance(layout->poses[1].p, gw_v3(0, 0, 0.7)) == 0);
     assert_true(gw_layout_residual(layout, layout->poses) == 0);
-    gw_system_def def = gw_scene_system_def(layout->systems[0]);
-    assert_int_equal(def.closure_count, 0);
+    assert_int_equal(layout->systems[0]->mobility, 6);
     gw_layout_destroy(layout);
     s->constraints[0].kind = GW_KNIFE_EDGE;
     assert_false(gw_scene_check(s, &error));

@@ -1,0 +1,90 @@
+/*
+ * Unilateral contacts that are constraints of their system: while such a contact rests, its rows
+ * are active closures of the system of bodies (rt/dynamics/system.h), which keep the gap closed
+ * and, of rolling contacts, the slip at zero at every stage of the integrator. The system
+ * deactivates them where the contact lifts off. RT safe.
+ *
+ *   open         the gap is followed; an impact is resolved by impulses
+ *   constrained  the rows are active: no force of this folder acts
+ *
+ * A contact becomes constrained at the start of a substep, where it is closed and does not
+ * separate. All contacts of a group are open again while a collision of the group is resolved.
+ */
+#include <assert.h>
+
+#include "rt/contact/world_private.h"
+
+#define STILL 1e-9 /* m/s: a contact that opens faster has lifted off */
+
+bool gw_contact_may_be_constrained(const gw_contact *c)
+{
+    const gw_unilateral_row *row = c->candidate.row;
+    return row && row->kind == GW_UNILATERAL_SURFACES && row->system && !c->unconstrained &&
+           c->now.gap >= -GW_CONTACT_HELD_SLACK;
+}
+
+/* True if the contact is closed, and stays so or closes again before it counts as open. */
+static bool comes_to_rest(const gw_world *w, const gw_contact *c)
+{
+    if (c->constrained || c->continuous || c->immovable || c->spurious || c->deferred ||
+        c->now.gap > GW_CONTACT_CLOSED_GAP || !(fabs(c->gap_rate) < w->rules.rest_speed))
+        return false;
+    return c->gap_rate <= STILL || c->collided || gw_contact_rebounds_low(c);
+}
+
+static void constrain(gw_world *w, gw_contact *c, double t)
+{
+    const gw_unilateral_row *row = c->candidate.row;
+    const gw_contact_place *place = &row->surfaces.place;
+    int m = gw_contact_any_system(c);
+    bool overlaps = c->now.gap < -GW_CONTACT_CLOSED_GAP;
+    c->constrained =
+        gw_system_activate_contact(row->system, row->closure, place->known ? place : NULL);
+    c->unconstrained = !c->constrained;
+    if (!c->constrained)
+        return;
+    if (overlaps) /* the energy of moving the bodies apart is taken from their motion */
+        w->in_contact[m] = w->any_contact = true;
+    gw_world_update_gaps(w, t);
+}
+
+void gw_constrain_contacts(gw_world *w)
+{
+    double t = gw_substep_latest_start(w);
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        int m = gw_contact_any_system(c);
+        if (gw_contact_may_be_constrained(c) && !w->systems[m].still && !w->frozen[w->group[m]] &&
+            comes_to_rest(w, c))
+            constrain(w, c, t);
+    }
+}
+
+void gw_contact_open(gw_contact *c)
+{
+    assert(c->constrained);
+    gw_system_deactivate_contact(c->candidate.row->system, c->candidate.row->closure);
+    c->constrained = false;
+}
+
+void gw_open_contacts(gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++)
+        if (w->contacts[w->active.contacts[i]].constrained)
+            gw_contact_open(&w->contacts[w->active.contacts[i]]);
+}
+
+void gw_contact_end_constrained(gw_contact *c)
+{
+    const gw_unilateral_row *row = c->candidate.row;
+    c->constrained = gw_system_contact_is_active(row->system, row->closure);
+}
+
+gw_vec3 gw_contact_constraint_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple)
+{
+    const gw_unilateral_row *row = c->candidate.row;
+    gw_wrench on_a = gw_system_contact_force(row->system, row->closure);
+    gw_vec3 arm = gw_sub(c->now.at_a, w->bodies[c->candidate.a].pose.p);
+    *couple = gw_sub(on_a.t, gw_cross(arm, on_a.f));
+    return on_a.f;
+}
