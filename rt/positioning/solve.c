@@ -355,6 +355,11 @@ static const char *why_unhandled(const gw_solver *solver, const gw_solution *s)
     if (s->best_residual <= GW_VERIFIED * solver->size)
         return "The constraints contradict one another by no more than the tolerance: poses come "
                "within 1e-9 of the problem's size of them all, and none was found that meets them.";
+    if (solver->problem->count == 1 && solver->problem->constraints[0].value != 0 &&
+        gw_has_free_form(solver->problem))
+        return "No pose was found at the stated distance along the surface's normal: wherever the "
+               "search led, another part of the surface is nearer. That does not prove that there "
+               "is none; a smaller value leaves more room.";
     if (solver->work <= 0)
         return "No rule reaches these constraints together, and the search for a pose ended at its "
                "bound before it found one; that does not prove that there is none.";

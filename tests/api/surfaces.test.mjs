@@ -244,6 +244,23 @@ test('an offset at the focal distance is refused with its number', () => {
   assert.equal(solve(problem('distance', 0.5 * (1 - 1e-4))).dof, 5);
 });
 
+// Nowhere within a flat ellipsoid is the surface farther than its least half axis, though its focal distance is more.
+test('an offset that no point within a flat surface has is refused in words of its own', () => {
+  const made = command(['surface', '-'], JSON.stringify({ convert: { type: 'ellipsoid', semi_axes: [1, 0.6, 0.2] } }));
+  const { type: _, ...flat } = JSON.parse(made.out).geometry;
+  const within = (value) =>
+    solve({
+      mobile: { pose: { p: [0.3, 0.1, 0.02], q: [1, 0, 0, 0] } },
+      constraints: [{ type: 'distance', value, mobile: { point: [0, 0, 0] }, fixed: { surface: flat } }],
+    });
+  assert.equal(within(-0.19).dof, 5);
+  for (const value of [-0.21, -0.4]) {
+    const { status, reason } = within(value);
+    assert.equal(status, 'unhandled');
+    assert.match(reason, /stated distance along the surface's normal: .* another part of the surface is nearer/);
+  }
+});
+
 test('a trimmed surface gives its parameters between its trims', () => {
   const s = solve({
     mobile: { pose: { p: [0.9, 0, 0.9], q: [1, 0, 0, 0] } },
