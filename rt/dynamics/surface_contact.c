@@ -32,6 +32,7 @@
 #include "rt/geometry/nurbs_pole.h"
 
 #define THERE       1e-14 /* of the size: a Newton step this short is zero */
+#define ROLLED      2.0   /* times the way that a turn explains */
 #define NEARLY      1e-3  /* of it: a smaller one at the end of a step is reported */
 #define DEGENERATE  1e-12 /* of the size: the least norm of a derivative, at an apex or a corner */
 #define BESIDE_APEX 1e-4  /* of the domain: least distance of a start from an apex or a corner */
@@ -567,20 +568,32 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     *x = (gw_contact_state){.c = s.a.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
     x->beyond = s.a.beyond || s.b.beyond;
     x->curvature = gw_least_relative_curvature(&s);
-    place->now = (gw_contact_curvature){gw_into_body(b, x->c), found ? x->curvature : 0};
+    place->now.at = gw_into_body(b, x->c);
+    place->now.curvature = found ? x->curvature : 0;
+    for (int i = 0; i < 2; i++) {
+        gw_vec3 axis = {a->turn.m[0][i], a->turn.m[1][i], a->turn.m[2][i]};
+        place->now.axes[i] = gw_mat3_tmul(&b->turn, axis);
+    }
     x->conforms = fabs(x->curvature) < GW_CONFORMING / gw_contact_size(k);
     if (!found || x->conforms)
         return false;
     return put_rates(&s, a, b, x);
 }
 
+/* A contact that stays on its branch goes theta / K where the bodies turn by theta: far, in a step,
+ * over a side that is nearly flat. */
 bool gw_contact_is_degenerate(const gw_closure_contact *k)
 {
     const gw_contact_curvature *now = &k->place.now, *before = &k->place.before;
-    double size = gw_contact_size(k);
-    return before->curvature != 0 &&
-           (now->curvature * before->curvature <= 0 || fabs(now->curvature) < NEARLY / size ||
-            gw_distance(now->at, before->at) > GW_JUMP * size);
+    double size = gw_contact_size(k), least = fmin(fabs(now->curvature), fabs(before->curvature));
+    if (before->curvature == 0)
+        return false;
+    if (now->curvature * before->curvature <= 0 || fabs(now->curvature) < NEARLY / size)
+        return true;
+    double way = gw_distance(now->at, before->at);
+    double turn = hypot(gw_distance(now->axes[0], before->axes[0]),
+                        gw_distance(now->axes[1], before->axes[1]));
+    return way > GW_JUMP * size && way * least > ROLLED * turn;
 }
 
 /*

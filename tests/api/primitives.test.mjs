@@ -131,3 +131,31 @@ test('an ellipsoid rolls over its poles as over its sides, however unevenly it b
     );
   }
 });
+
+// In a step its point of contact goes over a third of a flat side: it is one point nevertheless, and on its branch.
+test('a flat ellipsoid rocks over its flat sides, which is no end of its contact', () => {
+  const made = command(['surface', '-'], JSON.stringify({ convert: { type: 'ellipsoid', semi_axes: [1, 1, 0.02] } }));
+  const floor = { type: 'box', size: [40, 40, 1] };
+  const { summary } = run(
+    {
+      gravity: [0, 0, -G],
+      objects: [
+        { id: 'floor', geometry: floor, pose: { p: [0, 0, -0.5], q: [1, 0, 0, 0] }, fixed: true },
+        {
+          id: 'disc',
+          geometry: JSON.parse(made.out).geometry,
+          pose: { p: [0, 0, 1], q: [Math.cos(0.35), 0.6 * Math.sin(0.35), 0.8 * Math.sin(0.35), 0] },
+          body: { mass: 80, inertia: [16, 16, 32, 0, 0, 0] },
+          free: true,
+        },
+      ],
+      constraints: [{ id: 'slides', type: 'sliding', a: 'disc/surface', b: 'floor/+z' }],
+    },
+    3,
+  );
+  near(summary.energy.final, summary.energy.initial, 1e-6);
+  assert.deepEqual(
+    summary.events.map((e) => e.kind),
+    [],
+  );
+});
