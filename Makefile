@@ -354,8 +354,8 @@ fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse $(BUILD)/fuzz-stream
 
 # GUIDEWAY names the binary that the tests start; a test that hangs ends with its file. Each file starts
 # its own servers, on free ports and with folders of their own. ALONE measure time or load the machine:
-# nothing runs beside them. Of the others as many at once as there are processors and one more, the
-# longest first, and besides them those that mostly WAIT, for time to pass at the appliance.
+# nothing runs beside them. Of the others as many at once as there are processors, the longest first, and
+# besides them those that mostly WAIT, for time to pass at the appliance.
 API_ALONE := durable edits faults halt-load halt lease loop moving stall state step stream stress
 API_WAIT := tasks bits access
 API_LONG := memory gallery
@@ -371,7 +371,7 @@ BESIDE := timeout -k 10 900 $(BUILD)/when_awake 100 2 $(API_TEST)
 api: $(BUILD)/guideway $(BUILD)/when_awake $(NODE_MODULES)
 	@mkdir -p $(BUILD)/$@
 	@{ $(call each,$(API_WAIT),3,$(BESIDE)); } & waits=$$!; \
-	{ $(call each,$(API_LONG) $(API_REST),$$(nproc) + 1,$(BESIDE)); }; status=$$?; wait $$waits && exit $$status
+	{ $(call each,$(API_LONG) $(API_REST),$$(nproc),$(BESIDE)); }; status=$$?; wait $$waits && exit $$status
 	@$(call each,$(API_ALONE),1,timeout -k 10 900 $(WHEN_AWAKE) $(API_TEST))
 	sh tests/install.sh $(BUILD)
 
