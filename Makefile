@@ -17,7 +17,9 @@ OPT ?= -O2 -finline-limit=400 $(BLOCKS)
 BLOCKS := $(and $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),$(findstring gcc,$(notdir $(CC))),\
             -mmemset-strategy=vector_loop:512:noalign$(comma)libcall:-1:noalign \
             -mmemcpy-strategy=vector_loop:512:noalign$(comma)libcall:-1:noalign)
-CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
+# -g1: functions and lines alone, in three quarters of the time to compile
+DEBUG ?= -g
+CFLAGS += -std=c17 -D_GNU_SOURCE $(DEBUG) $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
 LDLIBS_RT := -llapacke -lm
 LDLIBS := $(LDLIBS_RT) -lmicrohttpd -lwebsockets -ljansson -lexpat -lsqlite3 -lz -pthread
 
