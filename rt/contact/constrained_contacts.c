@@ -8,19 +8,33 @@
  *   constrained  the rows are active: no force of this folder acts
  *
  * A contact becomes constrained at the start of a substep, where it is closed and does not
- * separate. All contacts of a group are open again while a collision of the group is resolved.
+ * separate; a rim that comes to lie flat becomes continuous. All contacts of a group are open again
+ * while a collision of the group is resolved.
  */
 #include <assert.h>
 
 #include "rt/contact/world_private.h"
 
 #define STILL 1e-9 /* m/s: a contact that opens faster has lifted off */
+#define TILTED                                                                                     \
+    0.4          /* sine of the angle between a rim's axis and the normal: from here on it may be  \
+                    constrained, */
+#define FLAT 0.2 /* and below this no longer */
 
-bool gw_contact_may_be_constrained(const gw_contact *c)
+/* Sine of the angle between a rim's axis and the normal: of one that lies flat the contact point is
+ * arbitrary. 1 for other surfaces. */
+static double tilt_of(const gw_world *w, const gw_contact *c)
+{
+    const gw_surface *on_a = &c->candidate.row->surfaces.on_a;
+    gw_vec3 axis = gw_rotate(w->bodies[c->candidate.a].pose.q, on_a->axis);
+    return on_a->kind == GW_SURFACE_RIM ? gw_norm(gw_cross(axis, c->now.normal)) : 1;
+}
+
+bool gw_contact_may_be_constrained(const gw_world *w, const gw_contact *c)
 {
     const gw_unilateral_row *row = c->candidate.row;
     return row && row->kind == GW_UNILATERAL_SURFACES && row->system && !c->unconstrained &&
-           c->now.gap >= -GW_CONTACT_HELD_SLACK;
+           c->now.gap >= -GW_CONTACT_HELD_SLACK && tilt_of(w, c) > TILTED;
 }
 
 /* True if the contact is closed, and stays so or closes again before it counts as open. */
@@ -48,23 +62,25 @@ static void constrain(gw_world *w, gw_contact *c, double t)
     gw_world_update_gaps(w, t);
 }
 
+void gw_contact_open(gw_contact *c)
+{
+    assert(c->constrained);
+    gw_system_deactivate_contact(c->candidate.row->system, c->candidate.row->closure);
+    c->constrained = false;
+}
+
 void gw_constrain_contacts(gw_world *w)
 {
     double t = gw_substep_latest_start(w);
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         int m = gw_contact_any_system(c);
-        if (gw_contact_may_be_constrained(c) && !w->systems[m].still && !w->frozen[w->group[m]] &&
-            comes_to_rest(w, c))
+        if (c->constrained && tilt_of(w, c) < FLAT)
+            gw_contact_open(c);
+        if (gw_contact_may_be_constrained(w, c) && !w->systems[m].still &&
+            !w->frozen[w->group[m]] && comes_to_rest(w, c))
             constrain(w, c, t);
     }
-}
-
-void gw_contact_open(gw_contact *c)
-{
-    assert(c->constrained);
-    gw_system_deactivate_contact(c->candidate.row->system, c->candidate.row->closure);
-    c->constrained = false;
 }
 
 void gw_open_contacts(gw_world *w)

@@ -310,8 +310,7 @@ int gw_scene_unilateral_places(const gw_scene *s, int index,
     for (int i = 0; i < parts; i++) {
         int minima = gw_closure_contact_places(&contacts[i]), first = count;
         int all = minima + gw_closure_contact_supports(&contacts[i]);
-        bool solid = parts == GW_MAX_UNILATERAL_PARTS,
-             rim = contacts[i].on_a.kind == GW_SURFACE_RIM;
+        bool solid = parts == GW_MAX_UNILATERAL_PARTS;
         for (int k = 0; k < all; k++)
             places[count++] = (gw_unilateral_place){
                 .contact = contacts[i],
@@ -319,7 +318,7 @@ int gw_scene_unilateral_places(const gw_scene *s, int index,
                 .count = gw_closure_contact_has_places(&contacts[i]) ? all : 0,
                 .support = k < minima ? -1 : k - minima,
                 .part_of_solid = solid && i >= 2,
-                .in_system = !solid && !rim};
+                .in_system = !solid && k < minima};
     }
     return count;
 }

@@ -108,6 +108,58 @@ static void a_ball_leaves_a_sphere(void **state)
     }
 }
 
+/* A rolling body's pose after 1 s, on a floor that it cannot leave, or may. */
+static gw_pose rolled_for_a_second(gw_constraint_kind kind, gw_shape shape, const char *feature,
+                                   gw_pose at, gw_twist twist, bool may_part)
+{
+    gw_scene *s = weighty();
+    running r;
+    add_floor(s, 0.1);
+    gw_object *o = add_solid(s, "body", shape, at.p, 1);
+    o->pose.q = at.q;
+    o->velocity = twist.v, o->spin = twist.w;
+    gw_scene_constraint *c = touches(s, kind, "body", feature, "floor", "+z");
+    c->unilateral = may_part ? GW_CONTACT_UNILATERAL : GW_CONTACT_BILATERAL;
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 1000; i++)
+        now = running_tick(&r);
+    gw_pose end = body(now, &r, "body")->pose;
+    running_close(&r);
+    return end;
+}
+
+/* While it is pressed a contact that may part moves a body as one that may not, from the layout's
+ * start on: a ball and a tilted disc on a slope. */
+static void pressed_contacts_move_as_bilateral_ones(void **state)
+{
+    (void)state;
+    static const gw_constraint_kind kinds[] = {GW_ROLLING, GW_PURE_ROLLING, GW_SLIDING};
+    const gw_shape disc = {.kind = GW_SHAPE_CYLINDER, .radius = 0.1, .height = 1e-9};
+    const gw_quat slope = gw_quat_axis(gw_v3(0, 1, 0), 0.1);
+    for (int k = 0; k < 6; k++) {
+        bool rim = k >= 3;
+        double height = rim ? 0.1 * sin(1.2) : 0.1;
+        gw_pose at = {gw_rotate(slope, gw_v3(0, 0, height)),
+                      gw_quat_mul(slope, gw_quat_axis(gw_v3(1, 0, 0), rim ? 1.2 : 0))};
+        /* about the contact point, without spin about the normal */
+        gw_vec3 n = gw_rotate(slope, gw_v3(0, 0, 1)), u = gw_rotate(at.q, gw_v3(0, 0, 1));
+        gw_vec3 up = gw_scale(0.1, rim ? gw_unit(gw_reject(n, u)) : n);
+        gw_vec3 spin = gw_reject(gw_scale(8, rim ? u : gw_v3(0, 1, 0)), n);
+        gw_twist twist = {gw_cross(spin, up), spin};
+        gw_pose end[2];
+        for (int i = 0; i < 2; i++)
+            end[i] = rolled_for_a_second(kinds[k % 3], rim ? disc : sphere(0.1),
+                                         rim ? "top-rim" : "surface", at, twist, i == 1);
+        double off = gw_distance(end[0].p, end[1].p);
+        off = fmax(off, gw_norm(gw_quat_log(gw_quat_mul(end[0].q, gw_quat_conj(end[1].q)))));
+        print_message("%s %s: %.2g apart after 1 s, %.2g m away\n",
+                      gw_any_constraint_name(kinds[k % 3]), rim ? "disc" : "ball", off,
+                      gw_distance(at.p, end[0].p));
+        assert_true(off < 1e-9 && gw_distance(at.p, end[0].p) > 0.05);
+    }
+}
+
 /* A tray that falls faster than its load: the load stays behind, and is met again. */
 static void a_load_leaves_a_tray_that_is_pulled_away(void **state)
 {
@@ -653,6 +705,7 @@ int main(void)
         cmocka_unit_test(a_load_leaves_a_tray_that_is_pulled_away),
         cmocka_unit_test(a_ball_dropped_on_a_slope_rolls),
         cmocka_unit_test(a_spinning_ball_lands_without_slip),
+        cmocka_unit_test(pressed_contacts_move_as_bilateral_ones),
         cmocka_unit_test(rims_and_sides_land),
         cmocka_unit_test(an_edit_leaves_what_rolls_alone),
         cmocka_unit_test(it_bounces_as_its_material_says),
