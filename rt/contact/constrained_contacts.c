@@ -16,10 +16,10 @@
 #include "rt/contact/world_private.h"
 
 #define STILL 1e-9 /* m/s: a contact that opens faster has lifted off */
-#define TILTED                                                                                     \
-    0.4          /* sine of the angle between a rim's axis and the normal: from here on it may be  \
-                    constrained, */
-#define FLAT 0.2 /* and below this no longer */
+/* Sine of the angle between a rim's axis and the normal: from TILTED on it may be constrained,
+ * below FLAT no longer. */
+#define TILTED 0.4
+#define FLAT   0.2
 
 /* Sine of the angle between a rim's axis and the normal: of one that lies flat the contact point is
  * arbitrary. 1 for other surfaces. */

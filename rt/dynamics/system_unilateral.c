@@ -6,9 +6,9 @@
  * with lambda the multiplier of the row along the normal, the first of a contact. An active contact
  * has all its rows, an inactive one none. The caller activates a contact where it closes (an impact
  * is the caller's); a step deactivates it at the time at which lambda becomes negative, or at which
- * the contact point passes the edge of a free-form surface. The rows of
- * rolling need no condition of their own: a rolling contact has traction without Coulomb's limit
- * while it is pressed. RT safe.
+ * the contact point passes the edge of a free-form surface. The rows of rolling need no condition
+ * of their own: a rolling contact has traction without Coulomb's limit while it is pressed. RT
+ * safe.
  */
 #include "rt/dynamics/system_unilateral.h"
 
@@ -20,8 +20,8 @@
 #include "rt/dynamics/surface_contact.h"
 
 #define PROJECTIONS 8     /* Newton steps onto the rows of a contact that becomes active */
-#define ON_ROWS     1e-12 /* of the length: residual after them, */
-#define NEAR_ROWS   1e-6  /* and the largest motion of a joint (rad, or shares of the length) */
+#define ON_ROWS     1e-10 /* of the length: residual after them, */
+#define NEAR_ROWS   1e-3  /* and the largest motion of a joint (rad, or shares of the length) */
 #define PULLS       1e-12 /* N, and of the largest force: rounding */
 #define CONVERGED   1e-11 /* of the value at the substep's start: it is zero */
 #define NARROW      1e-9  /* sixteenths: width of a bracket whose ends are the same time */

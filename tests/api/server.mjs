@@ -20,7 +20,7 @@ export const sanitized = Boolean(process.env.GUIDEWAY_SANITIZED) || /asan|tsan/.
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-export async function until(what, condition, ms = sanitized ? 60000 : 20000) {
+export async function until(what, condition, ms = 60000) {
   for (const end = performance.now() + ms; ; await sleep(2)) {
     const value = await condition();
     if (value) return value;

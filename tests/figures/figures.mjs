@@ -62,7 +62,7 @@ async function photograph(scene, file) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     await appliance.open(scene);
     await page.goto(appliance.url);
-    await page.waitForSelector('canvas');
+    await page.waitForSelector('canvas', { timeout: 120000 });
     await sleep(2500);
     await page.screenshot({ path: file });
     return true;
