@@ -532,7 +532,8 @@ void gw_contact_stage_forces(const void *query, double t, const gw_pose *pose,
                              const gw_twist *twist, gw_wrench *on);
 
 /* Makes a contact continuous, with stiffness and damping within the step's present stability limit
- * and the present penetration as rest penetration; or immovable where no system moves. */
+ * and the present penetration as rest penetration; or immovable where no system moves. One that may
+ * be constrained stays open: that is for the start of the next substep. */
 void gw_contact_make_continuous(gw_world *w, gw_contact *c);
 
 /* Stability limits of stiffness and damping for the step at the contact's present effective masses

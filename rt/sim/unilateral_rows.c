@@ -1,7 +1,8 @@
 /*
  * Unilateral constraints of a scene as rows of the contact world (rt/contact/unilateral_row.h):
- * bounds of distances and angles, and unilateral rolling or sliding contacts. Creation is outside
- * the tick; all else is RT safe.
+ * bounds of distances and angles, and unilateral rolling or sliding contacts, each place of which
+ * has a closure of its system of bodies that holds it while it rests. Creation is outside the tick;
+ * all else is RT safe.
  *
  * A stated feature of a fixed object may be moved from outside. Such an end is a body of the world
  * (an anchor), numbered after the scene's bodies, which moves with the feature. A bound of the

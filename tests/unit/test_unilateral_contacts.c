@@ -153,7 +153,7 @@ static void pressed_contacts_move_as_bilateral_ones(void **state)
                                          rim ? "top-rim" : "surface", at, twist, i == 1);
         double off = gw_distance(end[0].p, end[1].p);
         off = fmax(off, gw_norm(gw_quat_log(gw_quat_mul(end[0].q, gw_quat_conj(end[1].q)))));
-        print_message("%s %s: %.2g apart after 1 s, %.2g m away\n",
+        print_message("%s %s: poses differ by %.2g after 1 s, %.2g m away\n",
                       gw_any_constraint_name(kinds[k % 3]), rim ? "disc" : "ball", off,
                       gw_distance(at.p, end[0].p));
         assert_true(off < 1e-9 && gw_distance(at.p, end[0].p) > 0.05);
