@@ -20,8 +20,8 @@
 typedef struct gw_mailbox {
     unsigned char *storage; /* three values */
     size_t size;
-    unsigned back; /* the writer's buffer */
     /* a cache line each for the writer, the reader and the exchanged index */
+    _Alignas(64) unsigned back;  /* the writer's buffer */
     _Alignas(64) unsigned front; /* the reader's buffer */
     _Alignas(64) atomic_uint middle;
 } gw_mailbox;

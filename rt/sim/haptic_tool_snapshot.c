@@ -45,6 +45,7 @@ static void publish_motion(const gw_haptic_tool *tool, gw_motion_state *s)
 
 static void publish_control(const gw_haptic_tool *tool, gw_tool_state *s)
 {
+    s->renders = true;
     s->hand = tool->output.hand;
     s->resisted = tool->control.resisted;
     s->port = tool->control.observer.excess;

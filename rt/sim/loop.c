@@ -162,8 +162,10 @@ static void take_commands(gw_loop *loop)
 /* Not inlined, so that a rehearsal executes the same instructions. */
 __attribute__((noinline)) static void copy_values(gw_snapshot *to, const gw_snapshot *s)
 {
-    memcpy(to, s, offsetof(gw_snapshot, tools));
-    COPY_ENTRIES(to, s, tools, s->tool_count);
+    memcpy(to, s, offsetof(gw_snapshot, halt));
+    for (int i = 0; i < s->tool_count; i++)
+        memcpy(&to->tools[i], &s->tools[i],
+               s->tools[i].renders ? sizeof *s->tools : offsetof(gw_tool_state, command));
 }
 
 /* Copies scalars and the used entries of arrays; pages without entries are not touched. */
@@ -775,10 +777,19 @@ void gw_loop_collect(gw_loop *loop)
         destroy_retired(loop, &command);
 }
 
+/* Zeros in place of what copy_values() skips. */
+static void clear_rendering(gw_tool_state *tool)
+{
+    if (!tool->renders)
+        memset(&tool->command, 0, sizeof *tool - offsetof(gw_tool_state, command));
+}
+
 void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot)
 {
     assert(loop && snapshot);
     copy_snapshot(snapshot, gw_mailbox_take(&loop->snapshots));
+    for (int i = 0; i < snapshot->tool_count; i++)
+        clear_rendering(&snapshot->tools[i]);
     snapshot->halted = gw_halt_latch_read(loop->halt, &snapshot->halt) || snapshot->halted;
     snapshot->operated = gw_lease_read(loop->lease, &snapshot->holder);
 }

@@ -136,18 +136,19 @@ typedef struct gw_tool_state {
     bool clutched;
     bool limited; /* a clamp acted in this tick */
     bool dragging;
-    double map_scale;                /* device metres per metre of the task */
-    gw_vec3 map_centre;              /* task point at the device's origin (m) */
-    double felt_mass, felt_inertia;  /* lower bounds of what the hand moves (kg, kg m^2) */
-    int mechanism, link;             /* held instead of an object, else -1 */
+    double map_scale;               /* device metres per metre of the task */
+    gw_vec3 map_centre;             /* task point at the device's origin (m) */
+    double felt_mass, felt_inertia; /* lower bounds of what the hand moves (kg, kg m^2) */
+    int mechanism, link;            /* held instead of an object, else -1 */
+    int too_light; /* directions that feel heavier than the desired mass (desired_impedance.h) */
+    bool renders;  /* at an impedance device; else the members below are zeros */
     gw_wrench command;               /* u: exerted by an impedance device, task space */
     gw_wrench hand;                  /* F_h as used by control */
     gw_wrench impulse;               /* the impulsive part of `command` */
     gw_resisted_directions resisted; /* resisted directions, if control needs them */
-    int too_light;   /* directions that feel heavier than the desired mass (desired_impedance.h) */
-    double port;     /* energy output at the device's port so far (J) */
-    double damped;   /* by the passivity controller so far (J) */
-    double withheld; /* impulse dropped by the device's limits so far (N s) */
+    double port;                     /* energy output at the device's port so far (J) */
+    double damped;                   /* by the passivity controller so far (J) */
+    double withheld;                 /* impulse dropped by the device's limits so far (N s) */
 } gw_tool_state;
 
 /* One of two bodies in contact: an object's index, or -1 - n for link n of all mechanisms' links in
@@ -214,9 +215,6 @@ typedef struct gw_snapshot {
     uint64_t revision; /* of the present scene: increased by moved geometry */
     gw_run_state state;
     bool halted;
-    gw_halt_record halt; /* the halt, while halted; filled in by gw_loop_snapshot() */
-    bool operated;       /* `holder` holds the operator's lease; filled in there as well */
-    gw_lease_holder holder;
     bool moving; /* this tick makes a step */
     gw_energy energy;
     uint64_t steps_left; /* ticks left to make while paused */
@@ -239,6 +237,9 @@ typedef struct gw_snapshot {
         hit_count; /* collisions recorded so far: number n is hits[n % GW_MAX_SHOWN_COLLISIONS] */
     uint64_t collision_count; /* collision states recorded so far, likewise */
     uint64_t hits_of;         /* revision of the scenario of these */
+    gw_halt_record halt;      /* the halt, while halted; filled in by gw_loop_snapshot() */
+    bool operated;            /* `holder` holds the operator's lease; filled in there as well */
+    gw_lease_holder holder;
 
     gw_tool_state tools[GW_MAX_TOOLS];
     double q[GW_MAX_JOINTS], v[GW_MAX_JOINTS];

@@ -25,6 +25,7 @@ struct gw_simulation {
     uint64_t moved_tag, moved_next;
     uint64_t steps; /* ticks left to make while paused */
     uint64_t step_tag;
+    int event_count; /* of `events`; here as every tick reads it */
     gw_haptic_tool tools[GW_MAX_TOOLS];
     gw_haptic_tool switched[GW_MAX_TOOLS]; /* scratch for a switch of scenario */
     double initial;                        /* energy at tick 0 (J) */
@@ -46,7 +47,6 @@ struct gw_simulation {
     gw_worst_tick worst[GW_WORST_TICKS];
     gw_snapshot snapshot;
     gw_event events[GW_EVENTS_KEPT];
-    int event_count;
     gw_follower moved[GW_MAX_FOLLOWERS]; /* scratch: moved objects for contacts */
 };
 

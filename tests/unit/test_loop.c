@@ -164,6 +164,13 @@ static void the_newest_snapshot_is_read_in_place(void **state)
     latest = gw_loop_latest(loop);
     assert_true(latest->state == GW_PAUSED && latest->tick == snapshot.tick && latest->tick > 0);
     assert_true(latest->tool_count == 1 && latest->tools[0].dragging && !latest->halted);
+    /* what an admittance device does not have is zero, whatever the memory held before */
+    static const gw_wrench none;
+    memset(snapshot.tools, 0xff, sizeof snapshot.tools);
+    gw_loop_snapshot(loop, &snapshot);
+    assert_false(snapshot.tools[0].renders);
+    assert_memory_equal(&snapshot.tools[0].command, &none, sizeof none);
+    assert_true(snapshot.tools[0].resisted.count == 0 && snapshot.tools[0].withheld == 0);
     gw_loop_destroy(loop);
     gw_device_slot_close(slot);
 }
