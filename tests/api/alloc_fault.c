@@ -2,11 +2,14 @@
  * Makes one memory call fail, to be preloaded. Only calls that the program itself makes are
  * counted, or jansson for it: how other libraries bear a shortage is theirs.
  *
- * GUIDEWAY_FAIL_AT=N  the N-th call since the start gives NULL
  * GUIDEWAY_FAULT=FILE a file to be mapped: what a test writes into `left` counts down to the call
  *                     that gives NULL; `counted` and `failed` say what happened; `sites` has the
  *                     places from which calls were made, each once
- * GUIDEWAY_FAIL_SITE=N the first call from the place N gives NULL
+ * GUIDEWAY_FAIL_TURNS  main() runs once for each line of the input, in a process of its own, with
+ *                      what the line says: "at N", the N-th call gives NULL, or "site N", the first
+ *                      call from the place N does. So libraries are loaded once. The output and the
+ *                      error output of each turn end with a byte 0; descriptor 3 tells the process
+ *                      when it begins and its status (of waitpid) when it has ended.
  *
  * A place is a hash of the innermost addresses of the call stack, relative to where the program and
  * jansson were loaded, so that it is the same in each run.
@@ -14,6 +17,7 @@
  *   gcc -shared -fPIC -O2 -o fault.so tests/api/alloc_fault.c
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -21,13 +25,16 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define DEPTH 6    /* addresses that make a place */
-#define SITES 4096 /* a power of two */
+#define DEPTH  6    /* addresses that make a place */
+#define FRAMES 12   /* those looked at: some are of other libraries, or below main() */
+#define SITES  4096 /* a power of two */
 
 struct page {
     atomic_int left;     /* calls until one fails; 0: none does */
@@ -80,8 +87,7 @@ static int watch(struct dl_phdr_info *info, size_t size, void *first)
 __attribute__((constructor)) static void begin(void)
 {
     bool first = true;
-    const char *at = getenv("GUIDEWAY_FAIL_AT"), *path = getenv("GUIDEWAY_FAULT");
-    const char *site = getenv("GUIDEWAY_FAIL_SITE");
+    const char *path = getenv("GUIDEWAY_FAULT");
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     void *map = fd < 0 || ftruncate(fd, sizeof *page) != 0
                     ? MAP_FAILED
@@ -90,14 +96,10 @@ __attribute__((constructor)) static void begin(void)
         page = map;
     if (fd >= 0)
         close(fd);
-    if (at)
-        atomic_store(&page->left, atoi(at));
-    if (site)
-        failing_site = (unsigned)strtoul(site, NULL, 10);
     dl_iterate_phdr(watch, &first);
     void *frames[1];
     backtrace(frames, 1); /* loads what it needs */
-    places = failing_site || map != MAP_FAILED;
+    places = map != MAP_FAILED;
 }
 
 /* The address relative to its module, which is one of the watched ones; 0: of none. */
@@ -112,10 +114,10 @@ static uintptr_t place_of(const void *address)
 /* Notes the place of this call; true where it shall fail and has not yet. */
 static bool fails_here(void)
 {
-    void *frames[DEPTH + 3];
+    void *frames[FRAMES];
     uint32_t hash = 2166136261u;
     inside = true;
-    int count = backtrace(frames, DEPTH + 3), used = 0;
+    int count = backtrace(frames, FRAMES), used = 0;
     inside = false;
     for (int i = 0; i < count && used < DEPTH; i++) {
         uintptr_t place = place_of(frames[i]);
@@ -165,4 +167,60 @@ void *realloc(void *block, size_t size)
 void *aligned_alloc(size_t alignment, size_t size)
 {
     return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, size);
+}
+
+/* ---- main() in turns ---- */
+
+#define REPORTS 3 /* the descriptor that tells of turns */
+
+static int (*real_main)(int count, char **arguments, char **environment);
+
+static int run_in_turns(int count, char **arguments, char **environment)
+{
+    char line[64];
+    unsigned long n;
+    size_t length = 0;
+    /* byte by byte: what the library's streams read ahead would be read again by each process */
+    while (read(STDIN_FILENO, line + length, 1) == 1 && length < sizeof line - 1) {
+        if (line[length++] != '\n')
+            continue;
+        line[length] = 0;
+        length = 0;
+        bool at = sscanf(line, "at %lu", &n) == 1;
+        if (!at && sscanf(line, "site %lu", &n) != 1)
+            return EXIT_FAILURE;
+        pid_t child = fork();
+        if (child == 0) {
+            close(STDIN_FILENO);
+            close(REPORTS);
+            open("/dev/null", O_RDONLY); /* the lowest descriptor that is free: the input */
+            if (at)
+                atomic_store(&page->left, (int)n);
+            failing_site = at ? 0 : (unsigned)n;
+            places = !at;
+            return real_main(count, arguments, environment);
+        }
+        int status;
+        dprintf(REPORTS, "%d\n", (int)child);
+        if (child < 0 || waitpid(child, &status, 0) != child || write(STDOUT_FILENO, "", 1) != 1 ||
+            write(STDERR_FILENO, "", 1) != 1)
+            return EXIT_FAILURE;
+        dprintf(REPORTS, "%d\n", status);
+    }
+    return EXIT_SUCCESS;
+}
+
+/* The C library's, which the program's first instructions call when all libraries are there. */
+extern int __libc_start_main(int (*start)(int, char **, char **), int count, char **arguments,
+                             void (*begin_all)(void), void (*end_all)(void),
+                             void (*end_loader)(void), void *stack_end);
+
+int __libc_start_main(int (*start)(int, char **, char **), int count, char **arguments,
+                      void (*begin_all)(void), void (*end_all)(void), void (*end_loader)(void),
+                      void *stack_end)
+{
+    __typeof__(&__libc_start_main) next = (__typeof__(next))dlsym(RTLD_NEXT, "__libc_start_main");
+    real_main = start;
+    return next(getenv("GUIDEWAY_FAIL_TURNS") ? run_in_turns : start, count, arguments, begin_all,
+                end_all, end_loader, stack_end);
 }

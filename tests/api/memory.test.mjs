@@ -41,10 +41,10 @@ function page(name) {
     failed: () => word(8),
     // How to make a call fail: each in its turn, or the first one from each place.
     ways: () => {
-      if (EVERY) return Array.from({ length: word(4) }, (_, i) => ({ GUIDEWAY_FAIL_AT: String(i + 1) }));
+      if (EVERY) return Array.from({ length: word(4) }, (_, i) => `at ${i + 1}`);
       const bytes = readFileSync(path),
         places = Array.from({ length: 4096 }, (_, i) => bytes.readUInt32LE(12 + 4 * i));
-      return places.filter(Boolean).map((place) => ({ GUIDEWAY_FAIL_SITE: String(place) }));
+      return places.filter(Boolean).map((place) => `site ${place}`);
     },
   };
 }
@@ -60,6 +60,59 @@ function command(args, env) {
   });
 }
 
+// Runs the command once for each way in which a call fails, each time in a process of its own that begins where the
+// libraries are loaded: take(way, heard) answers how it ended. `heard` is given what it has written, and its id.
+function inTurns(args) {
+  const env = { ...process.env, LD_PRELOAD: library, GUIDEWAY_FAIL_TURNS: '1' };
+  const child = spawn(guideway, args, { env, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+  const all = ['', '', '']; // output, error output, what is told of turns
+  let told;
+  const gone = new Promise((_, failed) => {
+    child.on('exit', (code, signal) => failed(new Error(`turns ended: ${code} ${signal} ${all}`)));
+  });
+  gone.catch(() => {});
+  for (const i of all.keys())
+    child.stdio[i + 1].setEncoding('utf8').on('data', (text) => {
+      all[i] += text;
+      told?.();
+    });
+  const turn = (heard) =>
+    new Promise((done) => {
+      told = () => {
+        const [out, err, [pid, status]] = [...all.slice(0, 2), all[2].split(/\n/).slice(0, -1).map(Number)];
+        if (pid && status === undefined) heard?.(out, pid);
+        if (status !== undefined && out.endsWith('\0') && err.endsWith('\0'))
+          done({
+            code: status & 127 ? null : status >> 8,
+            signal: status & 127,
+            out: out.slice(0, -1),
+            err: err.slice(0, -1),
+          });
+      };
+    });
+  return {
+    args,
+    take: (way, heard) => {
+      all.fill('');
+      const ended = turn(heard);
+      child.stdin.write(`${way}\n`);
+      return Promise.race([ended, gone]);
+    },
+    end: () => child.stdin.end(),
+  };
+}
+
+// Takes all ways, some at a time; `use` is called with each and with the turns of its worker.
+async function takeAll(ways, workers, use) {
+  const left = [...ways];
+  const worker = async (args) => {
+    const turns = inTurns(args);
+    for (let way; (way = left.shift()); ) await use(way, turns);
+    turns.end();
+  };
+  await Promise.all(workers.map(worker));
+}
+
 // Every n up to `dense`, then ever sparser ones up to all of them.
 function spread(all, dense) {
   const chosen = [];
@@ -73,23 +126,19 @@ async function sweep(args, plain) {
     { code, out: first, err } = await command(args, counter.env);
   assert.equal(code, 0, err);
   const right = plain(first),
-    left = counter.ways(),
-    all = left.length,
+    all = counter.ways(),
     wrong = [];
   let made = 0,
     refused = 0;
-  const worker = async () => {
-    for (let way; (way = left.shift()); made++) {
-      const { code, signal, out, err } = await command(args, { LD_PRELOAD: library, ...way });
-      const fine =
-        code === 0 ? out !== '' && plain(out) === right : code === 1 && out === '' && /^guideway: ./.test(err);
-      refused += code === 1;
-      if (!fine) wrong.push({ way, code, signal, out: out.slice(0, 200), err: err.slice(0, 200) });
-    }
-  };
-  await Promise.all([worker(), worker(), worker()]);
+  await takeAll(all, [args, args, args], async (way, turns) => {
+    const { code, signal, out, err } = await turns.take(way);
+    const fine = code === 0 ? out !== '' && plain(out) === right : code === 1 && out === '' && /^guideway: ./.test(err);
+    made++;
+    refused += code === 1;
+    if (!fine) wrong.push({ way, code, signal, out: out.slice(0, 200), err: err.slice(0, 200) });
+  });
   console.log(
-    `# ${args.slice(0, 2).join(' ')}: ${counter.counted()} memory calls, ${made} of ${all} tried, ${refused} refused`,
+    `# ${args.slice(0, 2).join(' ')}: ${counter.counted()} memory calls, ${made} of ${all.length} tried, ${refused} refused`,
   );
   assert.deepEqual(wrong, []);
   assert.ok(made > 20, `${made} runs`);
@@ -296,60 +345,59 @@ test('edits with one memory call failing: done or not done, and the server goes 
 });
 
 // A server that starts, or says why not and ends.
-function serving(way, out = `${folder}/start-${Object.values(way)}`) {
-  return new Promise((done) => {
-    const child = spawn(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', out, '--scene', 'cone-on-cylinder'], {
-      env: { ...process.env, LD_PRELOAD: library, ...way },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let text = '',
-      err = '',
-      address = '';
-    const late = setTimeout(() => child.kill('SIGKILL'), 20000);
-    child.stderr.on('data', (data) => (err += data));
-    child.stdout.on('data', async (data) => {
-      text += data;
-      const found = /http:..(\S+?:\d+)./.exec(text);
-      if (!found || address) return;
-      address = found[1];
-      const ask = () => request({ address }, 'GET', '/healthz').catch((error) => ({ status: error.code }));
+async function serving(way, turns) {
+  let address = '',
+    asked,
+    late,
+    ill = '';
+  const end = (pid, signal) => {
+    try {
+      process.kill(pid, signal);
+    } catch {} // it has ended
+  };
+  const ask = () => request({ address }, 'GET', '/healthz').catch((error) => ({ status: error.code }));
+  const { code, signal, err } = await turns.take(way, (text, pid) => {
+    late ??= setTimeout(() => end(pid, 'SIGKILL'), 20000);
+    const found = /http:..(\S+?:\d+)./.exec(text);
+    if (!found || address) return;
+    address = found[1];
+    asked = (async () => {
       let answered = await ask();
       if (answered.status === 500 || answered.status === 503) answered = await ask(); // the one call was of that request
-      if (answered.status !== 200) err += `healthz: ${answered.status}`;
-      child.kill('SIGTERM');
-    });
-    child.on('close', (code, signal) => {
-      clearTimeout(late);
-      rmSync(out, { recursive: true, force: true });
-      done({ way, code, signal, err, address });
-    });
+      if (answered.status !== 200) ill = `healthz: ${answered.status}`;
+      end(pid, 'SIGTERM');
+    })();
   });
+  clearTimeout(late);
+  await asked;
+  rmSync(turns.args.at(-1), { recursive: true, force: true });
+  return { way, code, signal, err: err + ill, address };
 }
 
 test('serve with one memory call failing at its start: it serves, or ends with a message', {
   ...options,
   timeout: 3600000,
 }, async () => {
-  const counter = page('start'),
-    server = await start({ env: counter.env, args: ['--scene', 'cone-on-cylinder'] });
+  const scene = ['--scene', 'cone-on-cylinder'],
+    counter = page('start'),
+    server = await start({ env: counter.env, args: scene });
   await server.stop();
-  const left = counter.ways(),
-    all = left.length,
+  const all = counter.ways(),
     wrong = [];
   let made = 0,
     served = 0;
-  const worker = async () => {
-    for (let way; (way = left.shift()); made++) {
-      const how = await serving(way);
-      served += how.address !== '';
-      const fine = how.address
-        ? how.code === 0 && !how.err.includes('healthz')
-        : how.code === 1 && /^guideway: ./m.test(how.err);
-      if (!fine) wrong.push({ ...how, err: how.err.slice(0, 300) });
-    }
-  };
-  await Promise.all([worker(), worker()]);
-  console.log(`# ${counter.counted()} memory calls, ${made} of ${all} tried, ${served} served`);
+  const folders = [1, 2].map((n) => join(folder, `start-${n}`));
+  const args = folders.map((data) => ['serve', '--listen', '127.0.0.1:0', ...scene, '--data', data]);
+  await takeAll(all, args, async (way, turns) => {
+    const how = await serving(way, turns);
+    made++;
+    served += how.address !== '';
+    const fine = how.address
+      ? how.code === 0 && !how.err.includes('healthz')
+      : how.code === 1 && /^guideway: ./m.test(how.err);
+    if (!fine) wrong.push({ ...how, err: how.err.slice(0, 300) });
+  });
+  console.log(`# ${counter.counted()} memory calls, ${made} of ${all.length} tried, ${served} served`);
   assert.deepEqual(wrong, []);
   assert.ok(made > 100 && served < made, `${made} starts, ${served} served`);
 });
