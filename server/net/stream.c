@@ -22,7 +22,8 @@
 
 _Static_assert(TEXT_ROOM >= LWS_PRE, "room for a frame's header before a text");
 
-#define SENT_UNREAD_BYTES 2048 /* TCP_NOTSENT_LOWAT: limits outdated frames in the kernel */
+#define PHASE_STEP        0x9e3779b9u /* 2^32 by the golden ratio: its multiples lie evenly */
+#define SENT_UNREAD_BYTES 2048        /* TCP_NOTSENT_LOWAT: limits outdated frames in the kernel */
 
 uint64_t stream_now_us(void)
 {
@@ -123,77 +124,6 @@ static gw_text *pose_frame(const app_document *document, const gw_snapshot *snap
     return frame;
 }
 
-/* ---- samples ------------------------------------------------------------------------------- */
-
-static gw_text *columns_text(int columns)
-{
-    wire_memory_clear();
-    return wire_text(wire_subscribed(WIRE_SAMPLES, wire_sample_names(columns)));
-}
-
-/* Makes room for rows of `columns` columns and drops the rows before. False when memory is short:
- * the rows stay, and none are added. */
-static bool fit_columns(gw_stream *stream, int columns)
-{
-    if (stream->columns == columns)
-        return true;
-    double *rows = calloc(STREAM_ROWS * (size_t)columns, sizeof *rows);
-    if (!rows)
-        return false;
-    free(stream->rows);
-    stream->rows = rows;
-    stream->columns = columns;
-    stream->row_first = stream->row_count;
-    return true;
-}
-
-static void take_record(gw_stream *stream, const gw_snapshot *record)
-{
-    if (!record->moving || !fit_columns(stream, wire_sample_columns(record->joint_count)))
-        return;
-    size_t place = stream->row_count % STREAM_ROWS;
-    stream->ticks[place] = record->tick;
-    wire_sample_row(record, stream->rows + place * (size_t)stream->columns);
-    stream->row_count++;
-}
-
-static void take_records(gw_stream *stream)
-{
-    uint64_t lost;
-    int count;
-    do {
-        count = app_records(stream->app, stream->records, STREAM_RECORDS, &lost);
-        for (int i = 0; i < count; i++)
-            take_record(stream, &stream->records[i]);
-    } while (count == STREAM_RECORDS);
-}
-
-static gw_text *sample_frame(const gw_stream *stream, stream_client *client)
-{
-    uint64_t end = stream->row_count, first = client->sample_next;
-    if (first + STREAM_ROWS < end)
-        first = end - STREAM_ROWS; /* too slow: the frame's first tick shows the gap */
-    if (first < stream->row_first)
-        first = stream->row_first;
-    uint64_t last = first;
-    while (last < end && last - first < STREAM_FRAME_ROWS &&
-           stream->ticks[last % STREAM_ROWS] == stream->ticks[first % STREAM_ROWS] + (last - first))
-        last++;
-    client->sample_next = last;
-    if (last == first)
-        return NULL;
-    size_t row = (size_t)stream->columns * sizeof(double);
-    gw_text *frame = text_new(20 + (size_t)(last - first) * row);
-    if (!frame)
-        return NULL;
-    char *at = put_u32(put_u32(frame->data, 2), (uint32_t)(last - first));
-    at = put_bytes(at, &stream->ticks[first % STREAM_ROWS], sizeof(uint64_t));
-    at = put_u32(at, (uint32_t)stream->columns);
-    for (uint64_t i = first; i < last; i++)
-        at = put_bytes(at, stream->rows + (i % STREAM_ROWS) * (size_t)stream->columns, row);
-    return frame;
-}
-
 /* ---- sending ------------------------------------------------------------------------------- */
 
 /* Sends one message or frame, whose head is written into the room before it. False: the connection
@@ -239,6 +169,7 @@ static bool send_hello(gw_stream *stream, stream_client *client)
     client->shape_seen = document->shape;
     client->scene_next_us = stream_now_us() + STREAM_SCENE_US;
     client->event_next = app_log_last(stream->app) + 1;
+    client->state = (stream_period){.wanted = true, .period_us = STREAM_STATE_US};
     client->poses.wanted = client->poses.due = true;
     if (!client->poses.period_us)
         client->poses.period_us = 1000000 / 60;
@@ -294,13 +225,13 @@ static bool send_event(gw_stream *stream, stream_client *client)
 static bool send_samples(gw_stream *stream, stream_client *client)
 {
     if (client->columns_sent != stream->columns) { /* another scene has other joints */
-        gw_text *names = columns_text(stream->columns);
+        gw_text *names = stream_columns_text(stream->columns);
         client->columns_sent = stream->columns;
         bool sent = names && write_text(client, names, WS_TEXT);
         text_unref(names);
         return sent;
     }
-    gw_text *frame = sample_frame(stream, client);
+    gw_text *frame = stream_sample_frame(stream, client);
     bool sent = !frame || write_text(client, frame, WS_BINARY);
     text_unref(frame);
     return sent;
@@ -385,8 +316,8 @@ static bool send_next(gw_stream *stream, stream_client *client)
         return send_scene(stream, client);
     if (has_event(stream, client))
         return send_event(stream, client);
-    if (client->state_due && stream->state) {
-        client->state_due = false;
+    if (client->state.due && stream->state) {
+        client->state.due = false;
         return write_text(client, stream->state, WS_TEXT);
     }
     if (has_samples(stream, client))
@@ -410,7 +341,7 @@ static bool something_due(gw_stream *stream, const stream_client *client, versio
     if (!client->authorised)
         return false;
     return !client->greeted || scene_due(client, newest) || has_event(stream, client) ||
-           client->state_due || client->poses.due || client->wrenches.due ||
+           client->state.due || client->poses.due || client->wrenches.due ||
            has_samples(stream, client);
 }
 
@@ -482,35 +413,51 @@ static int on_writable(gw_stream *stream, stream_client *client)
 
 /* ---- the timer ----------------------------------------------------------------------------- */
 
-/* Writes the message `state`, every STREAM_STATE_US and at every event. */
-static void refresh_state(gw_stream *stream, uint64_t now)
-{
-    app_document *document;
-    uint64_t event = app_log_last(stream->app);
-    bool news = event != stream->state_event;
-    if (!news && now < stream->state_next_us)
-        return;
-    if (app_try_read_state(stream->app, &document, &stream->now)) {
-        text_unref(stream->state);
-        stream->state = state_text(stream->app, document, &stream->now);
-        stream->state_event = event;
-        stream->state_next_us = now + STREAM_STATE_US;
-        for (stream_client *each = stream->clients; each; each = each->next)
-            each->state_due = each->greeted;
-    }
-    app_document_put(document);
-}
-
-/* True while a frame of this pace is due. */
+/* True while a frame of this pace is due. After the first one they are at the client's own phase of
+ * the period, which it keeps where frames are skipped after a delay: so clients stay spread over
+ * the period, and a pass serves a part of them. */
 static bool frame_wanted(const stream_client *client, stream_period *pace, uint64_t now)
 {
     if (!pace->wanted || !client->greeted || now < pace->next_us)
         return pace->due;
+    if (!pace->next_us)
+        pace->next_us = now - (client->phase * pace->period_us >> 32);
     pace->next_us += pace->period_us;
     if (pace->next_us + pace->period_us < now)
-        pace->next_us = now + pace->period_us;
+        pace->next_us += (now - pace->next_us) / pace->period_us * pace->period_us;
     pace->due = true;
     return true;
+}
+
+/* Makes sure that the message `state` is of the present document and recent. False: later. */
+static bool renew_state(gw_stream *stream, uint64_t now, uint64_t event)
+{
+    app_document *document;
+    bool read = app_try_read_state(stream->app, &document, &stream->now);
+    bool renews = event != stream->state_event || document->version != stream->state_version ||
+                  now >= stream->state_until_us;
+    if (read && renews) {
+        text_unref(stream->state);
+        stream->state = state_text(stream->app, document, &stream->now);
+        stream->state_event = event;
+        stream->state_version = document->version;
+        stream->state_until_us = now + STREAM_YOUNG_US;
+    }
+    app_document_put(document);
+    return read;
+}
+
+/* Every client gets the message `state` every STREAM_STATE_US and at every event. */
+static void refresh_state(gw_stream *stream, uint64_t now)
+{
+    uint64_t event = app_log_last(stream->app);
+    bool news = event != stream->state_event, wanted = news;
+    for (stream_client *each = stream->clients; each && !wanted; each = each->next)
+        wanted = each->greeted && now >= each->state.next_us;
+    if (!wanted || !renew_state(stream, now, event))
+        return;
+    for (stream_client *each = stream->clients; each; each = each->next)
+        each->state.due = frame_wanted(each, &each->state, now) || (news && each->greeted);
 }
 
 static void refresh_frames(gw_stream *stream, uint64_t now)
@@ -575,7 +522,7 @@ static void serve_clients(gw_stream *stream)
     refresh_state(stream, now);
     refresh_frames(stream, now);
     if (stream->sample_clients > 0)
-        take_records(stream);
+        stream_take_records(stream);
     for (stream_client *each = stream->clients; each; each = each->next) {
         if (!each->authorised && now > each->auth_until_us)
             each->close = STREAM_CLOSE_NO_TOKEN;
@@ -588,7 +535,11 @@ static void serve_clients(gw_stream *stream)
 
 static void enter_client(gw_stream *stream, stream_client *client, struct lws *wsi)
 {
-    *client = (stream_client){.wsi = wsi, .next = stream->clients, .heard_us = stream_now_us()};
+    *client = (stream_client){.wsi = wsi,
+                              .next = stream->clients,
+                              .phase = stream->next_phase,
+                              .heard_us = stream_now_us()};
+    stream->next_phase += PHASE_STEP;
     client->roles = guard_roles(stream->guard, NULL);
     client->authorised = client->roles != 0;
     client->auth_until_us = stream_now_us() + STREAM_AUTH_US;

@@ -13,6 +13,7 @@
 
 #define STREAM_TICK_US  4000 /* of the timer: bounds age and rate of poses, and delay of events */
 #define STREAM_STATE_US 100000
+#define STREAM_YOUNG_US 25000  /* until it is so old a message `state` is sent to other clients */
 #define STREAM_SCENE_US 50000  /* between two documents of one index */
 #define STREAM_FRESH_US 1000   /* of the timer, while an event is awaited */
 #define STREAM_EVENT_US 10000  /* a document of the same index waits so long for its event */
@@ -67,8 +68,8 @@ typedef struct stream_client {
     uint64_t version_seen, shape_seen; /* versions of the document that was sent to it */
     uint64_t scene_next_us;            /* until then a document of the same index waits */
     uint64_t event_next;               /* sequence number of the next event to send */
-    bool state_due;
-    stream_period poses, wrenches;
+    uint64_t phase;                    /* of its frames, in 2^-32 of their period */
+    stream_period state, poses, wrenches;
     uint64_t wrenches_sent; /* version of the wrenches' names that it has; 0: none */
     bool samples;
     uint64_t sample_next; /* the next row to send */
@@ -108,12 +109,13 @@ struct gw_stream {
     atomic_int open;           /* sockets of this thread, those being handed over included */
 
     stream_client *clients;
+    uint32_t next_phase;                      /* of the next client */
     uint64_t newest_version, newest_since_us; /* of the document; when first seen */
     bool put_off;                             /* the pass before sent events only */
     gw_text *scene;                           /* message `scene` of scene_version */
     uint64_t scene_version;
-    gw_text *state; /* newest message `state` */
-    uint64_t state_next_us, state_event;
+    gw_text *state; /* newest message `state`, until it is too old */
+    uint64_t state_until_us, state_event, state_version;
     gw_text *poses; /* newest frame of poses */
     uint64_t poses_shape, poses_us;
     gw_text *wrenches, *wrench_names; /* newest frame, and the message with its columns' names */
@@ -146,6 +148,16 @@ bool stream_name_wrenches(gw_stream *stream, const app_document *document);
 /* Writes the frame of wrenches of the snapshot. */
 void stream_refresh_wrenches(gw_stream *stream, const app_document *document,
                              const gw_snapshot *snapshot);
+
+/* The message `subscribed` of samples with this number of columns; NULL when memory is short. */
+gw_text *stream_columns_text(int columns);
+
+/* Appends the ticks that the loop has recorded to the rows. */
+void stream_take_records(gw_stream *stream);
+
+/* The frame of the next successive rows for the client; NULL where there are none, or when memory
+ * is short. */
+gw_text *stream_sample_frame(const gw_stream *stream, stream_client *client);
 
 /* Handles one message of a client. */
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);

@@ -85,6 +85,24 @@ test('poses come 60 times a second, or as often as asked', async () => {
   await live.close();
 });
 
+test('clients are served one after the other, after a delay too: their frames are of different ticks', async () => {
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const all = await Promise.all(Array.from({ length: 32 }, () => entered()));
+  for (const live of all) live.send({ op: 'subscribe', stream: 'poses', hz: 10 });
+  const spread = (when) =>
+    until(`the frames of ${when} to be of eight ticks or more`, async () => {
+      const from = all.map((live) => live.frames.length);
+      await until('a frame each', () => all.every((live, i) => live.frames.length > from[i]));
+      return new Set(all.map((live, i) => live.frames[from[i]].tick)).size >= 8;
+    });
+  await spread('clients that came together');
+  process.kill(server.pid, 'SIGSTOP');
+  await sleep(300);
+  process.kill(server.pid, 'SIGCONT');
+  await spread('clients that waited together');
+  await Promise.all(all.map((live) => live.close()));
+});
+
 test('a scene comes before the first frame that it concerns', async () => {
   await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
   const live = await entered();
