@@ -28,24 +28,39 @@ static inline void gw_ring_init(gw_ring *ring, void *storage, size_t size, size_
     atomic_init(&ring->tail, 0);
 }
 
-/* False when the ring is full; nothing is written then. */
-static inline bool gw_ring_push(gw_ring *ring, const void *entry)
+/* On the writer's thread: the entry that is given next, to be filled in place; NULL when the ring
+ * is full. Parts not written are those of an older entry. */
+static inline void *gw_ring_back(gw_ring *ring)
 {
     size_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     size_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
     if (head - tail == ring->capacity)
-        return false;
-    memcpy(ring->storage + (head & (ring->capacity - 1)) * ring->size, entry, ring->size);
+        return NULL;
+    return ring->storage + (head & (ring->capacity - 1)) * ring->size;
+}
+
+/* Gives the entry of gw_ring_back(), which was not NULL, to the reader. */
+static inline void gw_ring_give(gw_ring *ring)
+{
+    size_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+}
+
+/* False when the ring is full; nothing is written then. */
+static inline bool gw_ring_push(gw_ring *ring, const void *entry)
+{
+    void *back = gw_ring_back(ring);
+    if (!back)
+        return false;
+    memcpy(back, entry, ring->size);
+    gw_ring_give(ring);
     return true;
 }
 
 /* On the writer's thread: true when the next push would find no room. */
 static inline bool gw_ring_full(gw_ring *ring)
 {
-    return atomic_load_explicit(&ring->head, memory_order_relaxed) -
-               atomic_load_explicit(&ring->tail, memory_order_acquire) ==
-           ring->capacity;
+    return !gw_ring_back(ring);
 }
 
 /* False when the ring is empty. */

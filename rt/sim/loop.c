@@ -159,13 +159,15 @@ static void take_commands(gw_loop *loop)
             memcpy((to)->array, (from)->array, (size_t)(count) * sizeof *(from)->array);           \
     } while (0)
 
-/* Not inlined, so that a rehearsal executes the same instructions. */
+/* What records have. Not inlined, so that a rehearsal executes the same instructions. */
 __attribute__((noinline)) static void copy_values(gw_snapshot *to, const gw_snapshot *s)
 {
     memcpy(to, s, offsetof(gw_snapshot, halt));
     for (int i = 0; i < s->tool_count; i++)
         memcpy(&to->tools[i], &s->tools[i],
                s->tools[i].renders ? sizeof *s->tools : offsetof(gw_tool_state, command));
+    COPY_ENTRIES(to, s, q, s->joint_count);
+    COPY_ENTRIES(to, s, v, s->joint_count);
 }
 
 /* Copies scalars and the used entries of arrays; pages without entries are not touched. */
@@ -177,8 +179,6 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
                           : GW_MAX_SHOWN_COLLISION_STATES;
     copy_values(to, s);
     if (s->joint_count > 0) {
-        COPY_ENTRIES(to, s, q, s->joint_count);
-        COPY_ENTRIES(to, s, v, s->joint_count);
         COPY_ENTRIES(to, s, links, s->joint_count);
         COPY_ENTRIES(to, s, link_twists, s->joint_count);
         COPY_ENTRIES(to, s, link_dragged, s->joint_count);
@@ -203,13 +203,14 @@ static void rehearse_publishing(gw_loop *loop)
     const gw_snapshot *s = loop->made;
     gw_snapshot *to = gw_mailbox_back(&loop->snapshots);
     copy_values(to, s);
-    gw_fetch(to->q, to->q + s->joint_count);
-    gw_fetch(to->v, to->v + s->joint_count);
     gw_fetch(to->followers, to->followers + s->follower_count);
     gw_fetch(to->free, to->free + s->free_count);
     gw_fetch(to->contacts, to->contacts + s->contact_count);
     gw_fetch(to->followed, to->followed + s->followed_count);
     gw_fetch(&loop->snapshots.middle, &loop->snapshots.middle + 1);
+    if (atomic_load_explicit(&loop->recording, memory_order_relaxed) &&
+        (to = gw_ring_back(&loop->records)))
+        gw_fetch(to, to->tools + s->tool_count);
     gw_fetch(&loop->halt->heeded, &loop->halt->heeded + 1);
 }
 
@@ -251,14 +252,25 @@ static void wait_for_tick(gw_loop *loop, int64_t deadline, int64_t period, int64
         spin_until(deadline);
 }
 
+/* Records the tick for gw_loop_records(). */
+static void push_record(gw_loop *loop)
+{
+    gw_snapshot *to = gw_ring_back(&loop->records); /* its first RECORD_BYTES */
+    if (!to) {
+        atomic_fetch_add_explicit(&loop->lost, 1, memory_order_relaxed);
+        return;
+    }
+    copy_values(to, loop->made);
+    gw_ring_give(&loop->records);
+}
+
 static void publish_snapshot(gw_loop *loop)
 {
     gw_event events[16];
     copy_snapshot(gw_mailbox_back(&loop->snapshots), loop->made);
     gw_mailbox_give(&loop->snapshots);
-    if (atomic_load_explicit(&loop->recording, memory_order_relaxed) &&
-        !gw_ring_push(&loop->records, loop->made))
-        atomic_fetch_add_explicit(&loop->lost, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&loop->recording, memory_order_relaxed))
+        push_record(loop);
     int count = gw_simulation_events(loop->simulation, events, 16);
     for (int i = 0; i < count; i++)
         if (!gw_ring_push(&loop->events, &events[i]))
@@ -777,19 +789,21 @@ void gw_loop_collect(gw_loop *loop)
         destroy_retired(loop, &command);
 }
 
-/* Zeros in place of what copy_values() skips. */
-static void clear_rendering(gw_tool_state *tool)
+/* Zeros in place of what copy_values() skips of the tools. */
+static void clear_renderings(gw_snapshot *snapshot)
 {
-    if (!tool->renders)
-        memset(&tool->command, 0, sizeof *tool - offsetof(gw_tool_state, command));
+    for (int i = 0; i < snapshot->tool_count; i++) {
+        gw_tool_state *tool = &snapshot->tools[i];
+        if (!tool->renders)
+            memset(&tool->command, 0, sizeof *tool - offsetof(gw_tool_state, command));
+    }
 }
 
 void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot)
 {
     assert(loop && snapshot);
     copy_snapshot(snapshot, gw_mailbox_take(&loop->snapshots));
-    for (int i = 0; i < snapshot->tool_count; i++)
-        clear_rendering(&snapshot->tools[i]);
+    clear_renderings(snapshot);
     snapshot->halted = gw_halt_latch_read(loop->halt, &snapshot->halt) || snapshot->halted;
     snapshot->operated = gw_lease_read(loop->lease, &snapshot->holder);
 }
@@ -819,6 +833,7 @@ int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t 
     int count = 0;
     while (count < capacity && gw_ring_pop(&loop->records, &records[count])) {
         gw_snapshot *r = &records[count++];
+        clear_renderings(r);
         r->follower_count = r->free_count = r->contact_count = 0;
         r->coordinate_count = r->scene_joint_count = 0;
         r->hit_count = r->collision_count = 0;

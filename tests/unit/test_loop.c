@@ -181,6 +181,8 @@ static void records_hold_every_tick(void **state)
     static gw_snapshot records[512];
     gw_loop *loop = running_loop();
     uint64_t lost, seen = 0, next = 0;
+    static const gw_wrench none; /* an admittance device has no command */
+    memset(records, 0xff, sizeof records);
     gw_loop_record(loop, true);
     for (int i = 0; i < 20; i++) {
         nap(10);
@@ -189,6 +191,7 @@ static void records_hold_every_tick(void **state)
         for (int k = 0; k < count; k++) {
             if (records[k].state == GW_RUNNING && seen++)
                 assert_true(records[k].tick == next);
+            assert_memory_equal(&records[k].tools[0].command, &none, sizeof none);
             next = records[k].tick + 1;
         }
     }
