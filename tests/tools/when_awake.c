@@ -1,6 +1,6 @@
 /*
- * Runs a test that measures time, beside one thread for each processor that wakes every
- * millisecond. When the test fails and one of them was not woken for longer than LIMIT_MS, that
+ * Runs a test that measures time, beside one thread for each processor that wakes ten times in
+ * LIMIT_MS. When the test fails and one of them was not woken for longer than LIMIT_MS, that
  * processor had stopped (a virtual one that its host took away): the failure says nothing then, and
  * the test is run again.
  *
@@ -19,8 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PERIOD_NS 1000000
-
+static int64_t period_ns; /* set before there are threads */
 static _Atomic int64_t longest_ns;
 
 static int64_t now_ns(void)
@@ -30,7 +29,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void *wake_every_millisecond(void *processor)
+static void *wake_every_period(void *processor)
 {
     cpu_set_t mine;
     CPU_ZERO(&mine);
@@ -40,8 +39,8 @@ static void *wake_every_millisecond(void *processor)
      */
     pthread_setschedparam(pthread_self(), SCHED_FIFO, &(struct sched_param){.sched_priority = 90});
     for (int64_t before = now_ns();;) {
-        nanosleep(&(struct timespec){.tv_nsec = PERIOD_NS}, NULL);
-        int64_t now = now_ns(), late = now - before - PERIOD_NS;
+        nanosleep(&(struct timespec){.tv_nsec = period_ns}, NULL);
+        int64_t now = now_ns(), late = now - before - period_ns;
         int64_t longest = atomic_load(&longest_ns);
         while (late > longest && !atomic_compare_exchange_weak(&longest_ns, &longest, late))
             continue;
@@ -70,13 +69,14 @@ int main(int argc, char **argv)
 {
     int attempts = argc > 2 ? atoi(argv[2]) : 0;
     double limit_ms = argc > 1 ? atof(argv[1]) : 0;
-    if (argc < 4 || attempts < 1 || !(limit_ms > 0)) {
+    if (argc < 4 || attempts < 1 || !(limit_ms > 0 && limit_ms < 1000)) {
         fprintf(stderr, "usage: when_awake LIMIT_MS ATTEMPTS COMMAND [ARGUMENT ...]\n");
         return 2;
     }
+    period_ns = (int64_t)(1e5 * limit_ms);
     for (size_t i = 0; i < (size_t)sysconf(_SC_NPROCESSORS_ONLN); i++) {
         pthread_t probe;
-        if (pthread_create(&probe, NULL, wake_every_millisecond, (void *)i) != 0) {
+        if (pthread_create(&probe, NULL, wake_every_period, (void *)i) != 0) {
             fprintf(stderr, "when_awake: no thread\n");
             return 2;
         }
