@@ -41,10 +41,14 @@ export function suite(name, tests, { together = false } = {}) {
   });
 }
 
-// Stops what runs, and shows a scene: a bundled one by its file, or a document.
-export async function show(scene) {
+async function stop() {
   await appliance.api('POST', '/simulation/arm').catch(() => undefined);
   await appliance.api('PUT', '/simulation', { state: 'stopped' });
+}
+
+// Stops what runs, and shows a scene: a bundled one by its file, or a document.
+export async function show(scene) {
+  await stop();
   if (typeof scene === 'string') await appliance.open(scene);
   else await appliance.api('PUT', '/scene', { format: 'guideway-scene/1', ...scene });
   return (await appliance.get('/scene')).name;
@@ -83,6 +87,7 @@ async function back(scene) {
     await usual.settled();
     return usual;
   }
+  await stop(); // a page that draws all the time answers late
   await there.mouse.move(20, 500);
   await there.keyboard.press('Escape'); // a dialog
   await there.locator('#canvas').focus();
