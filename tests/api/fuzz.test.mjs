@@ -253,7 +253,10 @@ test(`requests that are nearly right (seed ${seed})`, { timeout: 120000 }, async
   const live = stream(server);
   await live.wait('hello');
   const counts = {};
-  for (const end = performance.now() + 1000 * SECONDS; performance.now() < end; ) {
+  const missing = () => [200, 201, 400, 404, 409, 422].filter((status) => !counts[status]);
+  // a machine that is busy gets on slowly: until there was an answer of each kind
+  const end = performance.now() + 1000 * SECONDS;
+  for (let now = 0; now < end || (missing().length && now < end + 90000); now = performance.now()) {
     const [method, path, body] = pick(requests)();
     const sent = body && JSON.stringify((chance(0.3) ? mutated(body) : body) ?? {});
     const reply = await request(server, method, `/api/v1${path}`, sent);
@@ -266,8 +269,7 @@ test(`requests that are nearly right (seed ${seed})`, { timeout: 120000 }, async
     }
   }
   console.log(`# answered: ${JSON.stringify(counts)}`);
-  for (const status of [200, 201, 400, 404, 409, 422])
-    assert.ok(counts[status] > 0, `no ${status} in ${JSON.stringify(counts)}`);
+  assert.deepEqual(missing(), [], JSON.stringify(counts));
   await live.close();
   await server.stop();
 });
