@@ -8,11 +8,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "server/app/clock.h"
+#include "server/net/niceness.h"
 
 #define AT_ONCE 64
 #define ID_STOP UINT32_MAX
@@ -23,7 +22,7 @@ static void *event_thread(void *argument)
     const event_loop_def *def = &loop->def;
     struct epoll_event events[AT_ONCE];
     if (def->niceness)
-        (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), def->niceness);
+        niceness_set(def->niceness);
     long next = clock_ms() + def->period_ms;
     for (;;) {
         int count = epoll_wait(loop->epoll, events, AT_ONCE, (int)def->period_ms);

@@ -19,6 +19,7 @@
 #include "server/net/reject.h"
 #include "server/net/relay.h"
 #include "server/net/metrics.h"
+#include "server/net/niceness.h"
 #include "server/net/request_head.h"
 #include "server/net/workers.h"
 #include "server/rest/problem.h"
@@ -742,6 +743,7 @@ gw_http *http_create(const http_def *def, gw_error *error)
         http_destroy(http);
         return NULL;
     }
+    int niceness = niceness_set(NICENESS_SOCKETS); /* for the daemon's threads */
     http->daemon = MHD_start_daemon(
         MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_POLL_INTERNAL_THREAD, 0, NULL,
         NULL, on_request, http, MHD_OPTION_CONNECTION_LIMIT, 4u * IO_THREADS * GW_MAX_HTTP,
@@ -750,6 +752,7 @@ gw_http *http_create(const http_def *def, gw_error *error)
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
         keep_encoded, NULL, MHD_OPTION_END);
+    niceness_set(niceness);
     if (http->daemon)
         return http;
     gw_fail(error, GW_FAILED, "", "the HTTP server could not be started");

@@ -24,6 +24,7 @@
 #include "server/app/clock.h"
 #include "server/net/event_loop.h"
 #include "server/net/halt_reply.h"
+#include "server/net/niceness.h"
 #include "server/net/request_head.h"
 #include "server/net/state_reply.h"
 #include "server/net/reject.h"
@@ -31,7 +32,6 @@
 
 #define MAX_WAITING 1024 /* connections whose request is not recognised yet */
 #define EXPIRE_MS   250
-#define NICENESS    -10 /* halts arrive here: before all threads that are not real-time */
 #define ID_LISTEN   (MAX_WAITING + 1)
 
 typedef struct waiting {
@@ -425,7 +425,7 @@ bool listener_start(gw_listener *listener, const listener_def *def, gw_error *er
         return false;
     const event_loop_def loop = {.thread = "gw-listen",
                                  .what = "the listener",
-                                 .niceness = NICENESS,
+                                 .niceness = NICENESS_SOCKETS,
                                  .period_ms = EXPIRE_MS,
                                  .context = listener,
                                  .on_event = attend_socket,

@@ -19,6 +19,7 @@
 #include "server/app/clock.h"
 #include "server/net/event_loop.h"
 #include "server/net/framing.h"
+#include "server/net/niceness.h"
 #include "server/net/reject.h"
 
 #define PLACES      (2 * GW_MAX_HTTP) /* libmicrohttpd's, and those that it closed */
@@ -420,6 +421,7 @@ gw_relay *relay_create(const relay_def *def, gw_error *error)
     pthread_mutex_init(&relay->lock, NULL);
     const event_loop_def loop = {.thread = "gw-relay",
                                  .what = "the HTTP server",
+                                 .niceness = NICENESS_SOCKETS,
                                  .period_ms = EXPIRE_MS,
                                  .context = relay,
                                  .on_event = attend_passage,

@@ -17,6 +17,7 @@
 
 #include "server/app/describe.h"
 #include "server/cli/version.h"
+#include "server/net/niceness.h"
 #include "server/net/stream_private.h"
 #include "server/schema/wire.h"
 
@@ -779,6 +780,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
 static void *stream_thread(void *context)
 {
     gw_stream *stream = context;
+    niceness_set(NICENESS_SOCKETS);
     lws_sul_schedule(stream->context, 0, &stream->timer, on_timer, STREAM_TICK_US);
     while (!atomic_load(&stream->stopping))
         if (lws_service(stream->context, 0) < 0)

@@ -6,12 +6,10 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#define MOST     16
-#define NICENESS 5 /* after the threads that read and write sockets */
+#include "server/net/niceness.h"
+
+#define MOST 16
 
 struct gw_workers {
     pthread_mutex_t lock;
@@ -38,7 +36,7 @@ static worker_job *next_job(gw_workers *workers)
 static void *worker_thread(void *context)
 {
     worker_job *job;
-    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
+    niceness_set(NICENESS_WORK);
     while ((job = next_job(context)))
         job->run(job);
     return NULL;
