@@ -304,7 +304,7 @@ static void give_multipliers(gw_system *s, const gw_closure_block *c)
     }
 }
 
-void gw_closures_respond(gw_system *s)
+static void respond_once(gw_system *s)
 {
     for (int i = 0; i < s->block_count; i++)
         if (s->blocks[i].active > 0)
@@ -313,6 +313,26 @@ void gw_closures_respond(gw_system *s)
     for (int i = 0; i < s->block_count; i++)
         if (s->blocks[i].active > 0)
             give_multipliers(s, &s->blocks[i]);
+}
+
+/* With a relative pivot p accelerations have a relative error of eps / p. Where rows have small
+ * pivots, a step of iterative refinement reduces it to eps / sqrt(p). */
+void gw_closures_respond(gw_system *s)
+{
+    int rows = s->rows_in_blocks;
+    size_t size = (size_t)rows * sizeof(double);
+    double *right = s->least_multipliers, *first = right + rows; /* scratch */
+    bool refine = s->firm < s->rank;
+    if (refine)
+        memcpy(right, s->right, size);
+    respond_once(s);
+    if (!refine)
+        return;
+    memcpy(first, s->solution, size);
+    memcpy(s->right, right, size);
+    respond_once(s);
+    for (int i = 0; i < rows; i++)
+        s->solution[i] += first[i];
 }
 
 void gw_closures_apply_inverse(gw_system *s)
@@ -381,9 +401,13 @@ static double share_of_step(gw_system *s)
     return most > FARTHEST ? FARTHEST / most : 1;
 }
 
-/* One Newton step of positions onto the active position rows. */
-static void move_onto_rows(gw_system *s)
+/* The right-hand sides of a Newton step of positions; returns the largest residual that it is to
+ * remove (m). Near a posture where a row becomes dependent its residual g is of second order in the
+ * distance x from there, and the step g / (dg/dx) = x / 2 leads into the posture, where nothing
+ * holds the motion along the row: weak rows, whose residuals are small, are left out. */
+static double set_residuals(gw_system *s)
 {
+    double worst = 0;
     for (int i = 0; i < s->block_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_block *k = &s->blocks[i];
@@ -391,7 +415,21 @@ static void move_onto_rows(gw_system *s)
             bool closes = i < s->closure_count && s->live[k->first + n] < k->position_rows;
             s->right[k->first + n] = closes ? -r->scale * r->value : 0;
         }
+    for (int i = 0; i < s->firm && s->firm < s->rank; i++)
+        worst = gw_worst(worst, fabs(s->right[s->dense_rows[s->dense_order[i]]]));
+    return s->firm < s->rank ? worst : gw_closures_residual(s);
+}
+
+/* One such step, by the present factors. */
+static void move_onto_rows(gw_system *s)
+{
+    int rank = s->rank;
+    set_residuals(s);
+    for (int i = s->firm; i < s->rank; i++)
+        s->solution[s->dense_rows[s->dense_order[i]]] = 0;
+    s->rank = s->firm;
     gw_closures_apply_inverse(s);
+    s->rank = rank;
     double share = share_of_step(s);
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
@@ -436,20 +474,25 @@ static bool is_open(const gw_system *s, double now, double before)
     return !(farthest > FAR * s->length && now < FAR_CLOSED * farthest);
 }
 
-double gw_closures_project(gw_system *s, int steps)
+static void project_positions(gw_system *s, int steps)
 {
     double before = INFINITY, now = 0;
     gw_system_update(s);
-    if (s->row_count == 0)
-        return 0;
     for (int n = 0; n < steps; n++, before = now) {
-        now = gw_closures_residual(s);
+        now = set_residuals(s);
         if (!is_open(s, now, before))
             break;
         gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
         move_onto_rows(s);
         gw_system_update(s);
     }
+}
+
+double gw_closures_project(gw_system *s, int steps)
+{
+    project_positions(s, s->row_count > 0 ? steps : 0);
+    if (s->row_count == 0)
+        return 0;
     gw_closures_project_velocities(s);
     return gw_closures_residual(s);
 }
@@ -477,7 +520,7 @@ void gw_closures_assemble(gw_system *s, int steps)
         kept = kept || s->bodies[i].def.keeps_position || s->bodies[i].def.keeps_velocity;
     for (int n = 0; n < steps && kept && s->row_count > 0; n++, before = now) {
         update_kept(s, false, GW_ROWS_OF_POSITIONS);
-        now = gw_closures_residual(s);
+        now = set_residuals(s);
         if (!is_open(s, now, before))
             break;
         move_onto_rows(s);
@@ -488,34 +531,32 @@ void gw_closures_assemble(gw_system *s, int steps)
     }
 }
 
-void gw_closures_correct(gw_system *s)
+double gw_closures_correct(gw_system *s)
 {
     double before = INFINITY, now = INFINITY;
     s->corrected = 0;
     if (s->row_count == 0) {
         gw_system_update(s);
-        return;
+        return 0;
     }
     gw_tree_update_positions(s);
     update_values(s);
     for (int n = 0; n <= CORRECTIONS; n++, before = now) {
-        now = gw_closures_residual(s);
+        now = set_residuals(s);
         if (n == CORRECTIONS || !is_open(s, now, before))
             break;
         move_onto_rows(s);
         gw_tree_update_positions(s);
         update_values(s);
     }
-    if (now > FLOOR * s->length) {
-        gw_closures_project(s, CORRECTIONS);
-        return;
-    }
-    gw_system_update_velocities(s);
-    gw_closures_project_velocities(s);
+    if (now > FLOOR * s->length)
+        project_positions(s, CORRECTIONS);
+    else
+        gw_system_update_velocities(s);
+    return gw_closures_project_velocities(s);
 }
 
-/* ---- degrees of freedom and residuals
- * --------------------------------------------------------- */
+/* ---- degrees of freedom and residuals ------------------------------------------------------- */
 
 int gw_system_mobility(gw_system *s)
 {

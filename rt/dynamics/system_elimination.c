@@ -26,6 +26,7 @@
 #define SAME_APART    1e-3
 #define FIRMER        1e-4  /* ratio of remainders below which the priority as pivot is halved */
 #define SURE          1e-6  /* relative pivot below which the dense operator is factored */
+#define FIRM_ROW      1e-9  /* relative pivot below which a row is weak: set_residuals() */
 #define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: K_ii below it is rounding */
 #define DENSE_MOST    600   /* largest number of rows for the dense operator */
 #define LEAST_EXACT   1e-30 /* squared remainder of least multipliers, relative to their square */
@@ -203,7 +204,7 @@ static bool take_factors(gw_system *s, size_t numbers)
     s->through = calloc(2 * path + 1, sizeof *s->through);
     s->through_at = calloc(bodies + 1, sizeof *s->through_at);
     s->pivots = calloc(5 * rows + 1, sizeof *s->pivots);
-    s->delassus = calloc(2 * numbers + 8 * rows + 1, sizeof *s->delassus);
+    s->delassus = calloc(2 * numbers + 9 * rows + 1, sizeof *s->delassus);
     s->dense = dense ? calloc(2 * rows * rows + 1, sizeof *s->dense) : NULL;
     if (!s->through || !s->through_at || !s->pivots || !s->delassus || (dense && !s->dense))
         return false;
@@ -214,7 +215,8 @@ static bool take_factors(gw_system *s, size_t numbers)
     s->factor = s->delassus + numbers;
     s->block_numbers = numbers;
     s->share = s->factor + numbers;
-    s->rest = s->share + rows;
+    s->loose = s->share + rows;
+    s->rest = s->loose + rows;
     s->right = s->rest + rows;
     s->solution = s->right + rows;
     s->least_multipliers = s->solution + rows;
@@ -451,6 +453,12 @@ static double same_row(const gw_system *s)
     return s->is_offset ? SAME_APART : s->same_row;
 }
 
+/* True where a joint hardly moves along what is left of an active row with this remainder. */
+static bool is_weak(const gw_system *s, int row, double rest)
+{
+    return rest < FIRM_ROW * fmax(s->share[row], s->loose[row]);
+}
+
 /* Pivoted Cholesky factorisation of a diagonal block. False where a pivot is too small to be
  * accurate and a dense factorisation is possible. */
 static bool factor_diagonal(gw_system *s, gw_closure_block *k)
@@ -475,10 +483,10 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k)
         }
         if (best < 0)
             return true;
-        if (left < SURE && s->dense)
+        int r = pivots[best];
+        if ((left < SURE || is_weak(s, k->first + r, rest[r])) && s->dense)
             return false;
         s->margin = fmin(s->margin, left);
-        int r = pivots[best];
         pivots[best] = pivots[at];
         pivots[at] = r;
         double pivot = sqrt(rest[r]), inverse = 1 / pivot;
@@ -574,26 +582,29 @@ static void assemble_dense(gw_system *s)
     }
 }
 
-/* Cholesky factorisation with pivoting by the largest relative remainder among all rows. */
+/* Cholesky factorisation with pivoting by the largest relative remainder among all rows, weak rows
+ * last. */
 static void factor_dense(gw_system *s)
 {
     assemble_dense(s);
     int m = s->dense_count, *order = s->dense_order;
     const double *k = s->dense;
     double *l = s->dense + m * m;
-    s->rank = 0;
+    s->rank = s->firm = 0;
     for (int i = 0; i < m; i++)
         order[i] = i;
     for (int at = 0; at < m; at++) {
         int best = -1;
+        bool firm = false;
         double left = same_row(s);
         for (int i = at; i < m; i++) {
             int r = order[i];
             double d = k[r * m + r], rest = d;
             for (int j = 0; j < at; j++)
                 rest -= l[r * m + j] * l[r * m + j];
-            if (rest / d > left)
-                left = rest / d, best = i;
+            bool as_firm = !is_weak(s, s->dense_rows[r], rest);
+            if (as_firm == firm ? rest / d > left : as_firm)
+                left = rest / d, best = i, firm = as_firm;
         }
         if (best < 0)
             break;
@@ -611,6 +622,7 @@ static void factor_dense(gw_system *s)
             l[q * m + at] = sum / pivot;
         }
         s->rank = at + 1;
+        s->firm += firm;
     }
 }
 
@@ -699,6 +711,8 @@ static void pull_all_rows(gw_system *s, gw_active_rows which)
         gw_closure_block *k = &s->blocks[i];
         bool spring = i >= s->closure_count;
         keep_live_rows(s, k, no_row(s, k, most));
+        for (int r = 0; r < k->active; r++)
+            s->loose[k->first + r] = spring ? 0 : fmin(loose_motion(s, k), most);
         s->active_rows += k->active;
         for (int r = 0; r < k->active && spring; r++)
             s->share[k->first + r] += 1;
@@ -707,7 +721,7 @@ static void pull_all_rows(gw_system *s, gw_active_rows which)
 
 void gw_closures_factor(gw_system *s, gw_active_rows which)
 {
-    s->rank = 0;
+    s->rank = s->firm = 0;
     s->is_dense = false;
     s->margin = 1;
     if (s->block_count == 0)
@@ -729,6 +743,7 @@ void gw_closures_factor(gw_system *s, gw_active_rows which)
         eliminate_block(s, k);
         s->rank += k->rank;
     }
+    s->firm = s->rank;
 }
 
 /* The same by the factors in blocks, per active row of each block. */

@@ -305,15 +305,16 @@ struct gw_system {
     double *answers, *path_force; /* of rows along the paths */
     double *delassus, *factor;    /* blocks on the diagonal and below it */
     size_t block_numbers;         /* of each */
-    /* per active row: K_ii, its remainder (Schur complement) during factorisation, right-hand side,
-     * multiplier */
-    double *share, *rest, *right, *solution;
+    /* per active row: K_ii, the same if its bodies had no joints (at most the largest K_ii), its
+     * remainder (Schur complement) during factorisation, right-hand side, multiplier */
+    double *share, *loose, *rest, *right, *solution;
     double *least_multipliers; /* four per row: the multipliers, three vectors of scratch */
     int *dependent;            /* scratch of the same: rows without a pivot */
     int rows_in_blocks;        /* of closures and springs, active or not */
     double *dense;             /* operator and factor; NULL: too many rows */
     int *dense_order, *dense_rows, dense_count;
     bool is_dense;    /* the present factors are those of the dense operator */
+    int firm;         /* number of independent rows that are not weak (system_elimination.c) */
     double margin;    /* the smallest pivot relative to K_ii */
     double same_row;  /* a row with a smaller pivot relative to K_ii is dependent on others */
     double no_row;    /* a row with K_ii below this share of the largest has no effect on joints */
@@ -736,8 +737,9 @@ double gw_closures_project(gw_system *system, int steps);
  * (J). */
 double gw_closures_project_velocities(gw_system *system);
 
-/* gw_closures_project() after a substep, with small residuals: positions by the present factors. */
-void gw_closures_correct(gw_system *system);
+/* The same after a substep, with small residuals: positions by the present factors. Returns the
+ * kinetic energy removed (J). */
+double gw_closures_correct(gw_system *system);
 
 /* ---- contacts, knife edges, gears: system_contacts.c ----------------------------------------- */
 
@@ -851,8 +853,7 @@ void gw_system_factor_implicitly(gw_system *system, double h);
 double gw_system_motor_work(const gw_system *system, double h, const signed char *motor_states);
 double gw_system_motor_work_max(const gw_system *system);
 
-/* ---- by a local model: system_local_model.c ---------------------------------------------------
- */
+/* ---- by a local model: system_local_model.c ------------------------------------------------- */
 
 /* gw_system_accelerate() and gw_system_apply_inverse_inertia() with D and G of s->local; forces
  * from s->joint_force and s->on. */

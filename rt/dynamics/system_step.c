@@ -87,7 +87,7 @@ static int finest_level(const gw_system *s)
         return FINEST_LOCAL;
     if (s->touched && s->plain_tree)
         return FINEST_TOUCHED;
-    return s->margin > REGULAR ? FINEST_LEVEL : MAX_LEVEL;
+    return s->margin > REGULAR && s->firm == s->rank ? FINEST_LEVEL : MAX_LEVEL;
 }
 
 /* Displacement from home into s->by and velocities into s->scratch, of stage i of the formula or of
@@ -224,12 +224,12 @@ static void close_energy_balance(gw_system *s, bool stiff, double kinetic, doubl
 #define SURELY_CLOSED  1e-7 /* rad; of the length: a smaller correction is always accepted */
 #define LEFT_OPEN      1e-9 /* of the length: bound of the residual after projection */
 
-/* Projects onto the closures. False if the correction is too large for the linearisation, or if the
- * residual exceeds both its bound and `open` (m), the residual at the substep's start. */
-static bool finish_substep(gw_system *s, double open)
+/* Projects onto the closures; removes kinetic energy (J). False if the correction is too large for
+ * the linearisation, or the residual exceeds its bound and `open` (m), that at the begin. */
+static bool finish_substep(gw_system *s, double open, double *removed)
 {
     double most = 0;
-    gw_closures_correct(s);
+    *removed = gw_closures_correct(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
     if (!(gw_closures_residual(s) <= fmax(LEFT_OPEN * s->length, open)))
         return false;
@@ -295,8 +295,8 @@ static bool is_stable_explicitly(gw_system *s, double dt)
 }
 
 /* The fraction of a substep of h, from home to the present joint positions, after which a
- * coordinate first reaches or leaves a limit or the end of its damper's ramp: there the force has a
- * kink, which no formula crosses accurately. 2: none. */
+ * coordinate first reaches or leaves a limit or the end of its damper's ramp, a kink of the force
+ * that no formula crosses accurately. 2: none. */
 static double first_kink(const gw_system *s, double h)
 {
     double first = 2;
@@ -314,8 +314,8 @@ static double first_kink(const gw_system *s, double h)
     return first;
 }
 
-/* Missing energy counts as work of stiff motors, up to their largest possible work; the rest as
- * dissipated. Returns the surplus (J). */
+/* Missing energy counts as work of stiff motors, up to their largest; the rest as dissipated.
+ * Returns the surplus (J). */
 static double credit_motors(const gw_system *s, double kinetic, double potential,
                             gw_system_work *own)
 {
@@ -350,9 +350,10 @@ typedef struct substep {
                                of this substep that did not improve much on the one before */
     double begin, wide, cut;
     double kinetic, potential, out; /* energies at the begin; error of the last try */
+    int rank, firm;                 /* of the rows at the begin */
     double least;                   /* error of the best try, */
     int best;                       /* and its level */
-    bool worse, settled;            /* a finer try was worse; the best one is repeated */
+    bool worse, settled, held; /* a finer try was worse; the best is repeated; at singular row */
     crossing over;
     gw_kink_search kink; /* search for its end at a kink of a curve or surface, */
     gw_lift_off lift;    /* and where a unilateral contact lifts off */
@@ -365,6 +366,13 @@ static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_wo
     double surplus = credit_motors(s, b->kinetic, b->potential, own);
     double most = fmax(IMPLICIT_BALANCE * (s->kinetic + b->kinetic), rounding_of(s, b->potential));
     return surplus <= NOTHING ? VERY_GOOD : surplus <= most ? GOOD : TOO_COARSE;
+}
+
+/* At a posture that is rigid to second order (a slider held by a bar normal to its way) a dependent
+ * row becomes independent after a small motion and stops it, an inelastic impact. */
+static bool is_held_at_singular_posture(const gw_system *s, const substep *b)
+{
+    return s->firm < s->rank && (b->firm < b->rank || b->rank < s->rank);
 }
 
 /* Error of a substep's energy balance (J). */
@@ -542,6 +550,7 @@ static bool coast_over(gw_system *s, const gw_forces *forces, double t, double h
                        gw_system_work *sum)
 {
     gw_system_work before = {0}, after = {0};
+    double removed;
     return_to(s, s->home, t);
     gw_system_evaluate_forces(s, forces, t);
     gw_system_outer_power(s, forces, &before);
@@ -555,7 +564,7 @@ static bool coast_over(gw_system *s, const gw_forces *forces, double t, double h
             s->scratch[at] = u + h * a;
         }
     gw_system_set_displacement(s, s->scratch);
-    bool closed = finish_substep(s, INFINITY);
+    bool closed = finish_substep(s, INFINITY, &removed);
     gw_system_evaluate_forces(s, forces, t + h);
     gw_system_outer_power(s, forces, &after);
     gw_system_accelerate(s, &after);
@@ -570,8 +579,7 @@ static bool coast_over(gw_system *s, const gw_forces *forces, double t, double h
 }
 
 /* Returns to the substep's begin with the motion that the momentum requires only, and closes loops
- * that coasting left open: substeps from rest move too little for finish_substep() to accept their
- * correction. */
+ * left open: finish_substep() would not accept their correction in substeps from rest. */
 static void stop_there(gw_system *s, const substep *b, double t, gw_system_work *sum)
 {
     return_to(s, s->home, t);
@@ -666,6 +674,7 @@ static void begin_substep(gw_system *s, const gw_forces *forces, double dt, subs
     b->wide = fmin(fmin(b->wide, b->cut), fmin(fmin(b->kink.met, b->lift.met), WHOLE - b->begin));
     b->tries += is_above_start_level(at, b->stiff);
     b->kinetic = s->kinetic, b->potential = s->potential;
+    b->rank = s->rank, b->firm = s->firm;
     save_state(s);
 }
 
@@ -736,8 +745,7 @@ static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum
     return true;
 }
 
-/* True if the substep is to be repeated, up to the time at which a contact lifts off; at its begin
- * it has done so. */
+/* True if the substep is to be repeated, up to where a contact lifts off (also at its begin). */
 static bool cut_at_lift_off(gw_system *s, substep *b, const gw_forces *forces, double dt)
 {
     if (!gw_unilateral_detect(s, forces, dt * (b->begin + b->wide) / WHOLE, b->wide, &b->lift))
@@ -748,16 +756,16 @@ static bool cut_at_lift_off(gw_system *s, substep *b, const gw_forces *forces, d
     return true;
 }
 
-/* Accepts the substep, corrects the error of its energy balance as far as possible, and reports
- * it. */
+/* Accepts the substep, corrects the error of its energy balance where possible, and reports it. */
 static void take_substep(gw_system *s, const gw_forces *forces, double dt, const substep *b,
                          accuracy last, bool closed, gw_system_work *own)
 {
     double t = dt * b->begin / WHOLE, h = dt * b->wide / WHOLE;
     if (!b->stiff && last == TOO_COARSE && s->integrator.unstiff > 0)
         s->integrator.unstiff = -PATIENCE;
-    bool coarse = !b->stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving;
+    bool coarse = !b->stiff && last == TOO_COARSE && s->row_count > 0 && !s->moving && !b->held;
     double most = (s->margin > GW_SINGULAR_ROW ? COAST_BALANCE : KINK_BALANCE) * b->kinetic;
+    own->dissipated += b->held ? fmax(0, -energy_imbalance(s, b, own)) : 0; /* by the impact */
     if (coarse && !(closed && fabs(energy_imbalance(s, b, own)) <= most))
         pass_singular_posture(s, forces, t, h, b, own);
     else if (last == TOO_COARSE &&
@@ -789,7 +797,10 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         double open = gw_closures_residual(s);
         (b.stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
-        bool closed = finish_substep(s, open);
+        double removed;
+        bool closed = finish_substep(s, open, &removed);
+        b.held = closed && is_held_at_singular_posture(s, &b);
+        own.dissipated += b.held ? removed : 0;
         if (closed && (cut_at_kink(s, &b, dt, sum) || cut_at_lift_off(s, &b, forces, dt)))
             continue;
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;

@@ -118,6 +118,88 @@ static void parallelograms_pass_the_line(void **state)
     assert_true(force < 1e6);
 }
 
+/* ---- postures that are rigid to second order ------------------------------------------------ */
+
+/* A slider along z, held at (0.3, 0, 0) by a bar that lies in the plane normal to z. */
+static gw_system *slider_on_a_normal_bar(void)
+{
+    gw_pose at = {{0.3, 0, 0}, {1, 0, 0, 0}}, tip = {{-0.3, -0.1, 0}, {1, 0, 0, 0}};
+    gw_error error = {0};
+    gw_system_body_def bodies[2] = {bar(GW_GROUND, 0, 0, 0), bar(GW_GROUND, 0.6, 0, 0)};
+    bodies[0].joint = GW_MOBILIZER_PRISMATIC;
+    bodies[1].joint = GW_MOBILIZER_SPHERICAL;
+    bodies[1].parent_from_f.p.y = 0.1;
+    bodies[1].mass =
+        (gw_mass){0.3, {-0.15, -0.05, 0}, {{{2e-3, 0, 0}, {0, 2e-3, 0}, {0, 0, 3e-3}}}};
+    gw_closure_def closure = {.a = 1, .b = 0};
+    closure.row_count = gw_mobilizer_rows(GW_MOBILIZER_SPHERICAL, &at, &tip, closure.rows);
+    gw_system_def def = {.body_count = 2,
+                         .closure_count = 1,
+                         .bodies = bodies,
+                         .closures = &closure,
+                         .gravity = {0, -3, -G}};
+    gw_system *s = gw_system_create(&def, &error);
+    assert_non_null(s);
+    return s;
+}
+
+/* Two bars in line, the second folded back to a bearing. */
+static gw_system *folded_bars(void)
+{
+    gw_pose end = {{0.4, 0, 0}, {1, 0, 0, 0}}, bearing = {{0.6, 0, 0}, {1, 0, 0, 0}};
+    gw_error error = {0};
+    gw_system_body_def bodies[2] = {bar(GW_GROUND, 0, 0, 0), bar(0, 1, GW_PI, 0)};
+    gw_closure_def closure = {.a = 1, .b = GW_GROUND};
+    closure.row_count = gw_mobilizer_rows(GW_MOBILIZER_REVOLUTE, &bearing, &end, closure.rows);
+    gw_system_def def = {.body_count = 2,
+                         .closure_count = 1,
+                         .bodies = bodies,
+                         .closures = &closure,
+                         .gravity = {0, -G, 0}};
+    gw_system *s = gw_system_create(&def, &error);
+    assert_non_null(s);
+    return s;
+}
+
+/* No wrench; counts the evaluations of the forces. */
+static gw_wrench count_calls(const void *context, double t, const gw_pose *pose,
+                             const gw_twist *twist)
+{
+    (void)t, (void)pose, (void)twist;
+    ++**(int *const *)context;
+    return (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+}
+
+/* Weight pulls along the freedom that the velocities have. The mechanism stays where it is, the
+ * steps' effort is bounded and soon an ordinary one, and what was lost is told. */
+static void what_is_rigid_to_second_order_rests(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        gw_system *s = k == 0 ? slider_on_a_normal_bar() : folded_bars();
+        double start = total(s), lost = 0, q[6], u[6];
+        int calls, *count = &calls, most = 0;
+        gw_forces counting = {.at = count_calls, .context = &count};
+        for (int i = 0; i < 2000; i++) {
+            gw_step step;
+            calls = 0;
+            gw_model_step(gw_system_model(s), &counting, DT, &step);
+            assert_true(step.finite);
+            lost += step.dissipated;
+            most = calls > most ? calls : most;
+            assert_true(i < 20 || calls < 50);
+            assert_true(step.dissipated >= 0 && step.energy_error < 1e-9);
+            gw_system_joint(s, 0, q, u);
+            assert_true(fabs(q[0]) < 1e-5);
+            assert_true(i < 20 || fabs(u[0]) < 1e-9);
+        }
+        print_message("at %.1e, %d evaluations of a step at most, %.1e J lost\n", q[0], most, lost);
+        assert_true(most < 400);
+        assert_true(fabs(total(s) + lost - start) < 1e-12);
+        gw_system_destroy(s);
+    }
+}
+
 /* ---- random systems ------------------------------------------------------------------------- */
 
 /* So many steps of each. No step fails or gives energy; what it could not account for is reported:
@@ -238,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parallelograms_pass_the_line),
+        cmocka_unit_test(what_is_rigid_to_second_order_rests),
         cmocka_unit_test(random_systems_never_jump),
         cmocka_unit_test(random_systems_with_limits_and_friction_never_jump),
         cmocka_unit_test(friction_slips_within_implicit_substeps),
