@@ -19,7 +19,7 @@
 #define LARGE_REST        10   /* times rest_speed: slower reimpacts there are left to the spring */
 #define LARGE_BASIS_ROWS  4    /* rows up to which an orthonormal basis is worth it there */
 #define SWEEPS_PER_EFFORT 8    /* friction updates of a contact that do */
-#define TRACTION          1e9  /* mu of what rolls without slip */
+#define TRACTION          1e9  /* mu of what rolls without a limit */
 #define IMMOVABLE_ROW     1e-9 /* a row whose entries are all smaller moves nothing */
 
 /* ---- rows of the contact Jacobian --------------------------------------------------------------
@@ -384,7 +384,7 @@ void gw_impact_add_friction(const gw_impact *x)
         const gw_contact *c = &w->contacts[x->contact[i]];
         bool rolls = gw_contact_rolls(c);
         bool has_friction = w->rules.impact_friction || x->kind == GW_COLLISION_LOAD;
-        limit[count] = rolls ? TRACTION * x->p[i] : c->candidate.surface.friction * x->p[i];
+        limit[count] = fmin(c->candidate.surface.friction, TRACTION) * x->p[i];
         if (!(limit[count] > 0) || !(rolls || has_friction) ||
             (w->rules.self_each_link && c->system_a == c->system_b))
             continue;

@@ -299,8 +299,10 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
     gw_vec3 v = slip_rate(a, b, &f.at, &spin_rate);
     gw_vec3 slip = gw_mul_add(t->slip, 0.5 * since, gw_add(c->start_slip_rate, v));
     double spin = t->spin + 0.5 * since * (c->start_spin_rate + spin_rate);
-    f.force = gw_mul_add(f.force, -t->stiffness, gw_reject(slip, n));
-    f.force = gw_mul_add(f.force, -t->damping, v);
+    gw_vec3 pulls = gw_scale(-t->stiffness, gw_reject(slip, n));
+    pulls = gw_mul_add(pulls, -t->damping, v);
+    double most = c->candidate.surface.friction * push, traction = gw_norm(pulls);
+    f.force = gw_add(f.force, traction > most ? gw_scale(most / traction, pulls) : pulls);
     f.couple = gw_mul_add(f.couple, -(t->spin_stiffness * spin + t->spin_damping * spin_rate), n);
     return f;
 }
@@ -657,11 +659,11 @@ static double normal_force(const gw_contact *c)
     return fmax(0, c->stiffness * depth - (is_damped(c) ? c->damping * c->gap_rate : 0));
 }
 
-/* mu F_n (N); infinite for a rolling contact while it is pressed. */
+/* mu F_n (N); infinite for a contact that rolls without a limit, while it is pressed. */
 static double friction_limit(const gw_contact *c)
 {
     double normal = normal_force(c);
-    return gw_contact_rolls(c) && normal > 0 ? INFINITY : c->candidate.surface.friction * normal;
+    return normal > 0 ? c->candidate.surface.friction * normal : 0;
 }
 
 /* The slip x after a tangential motion: it slides beyond mu F_n / k. `limit`: mu F_n (N). */

@@ -31,9 +31,9 @@ static gw_kink_state *kinks_of(const gw_system_state *m)
     return (gw_kink_state *)(grounds_of(m) + m->system->ground_count);
 }
 
-bool *gw_system_active_contacts(const gw_system_state *m)
+gw_contact_mode *gw_system_contact_modes(const gw_system_state *m)
 {
-    return (bool *)(kinks_of(m) + m->system->kink_count);
+    return (gw_contact_mode *)(kinks_of(m) + m->system->kink_count);
 }
 
 static void keep_state(gw_system *s, gw_system_state *m)
@@ -43,7 +43,7 @@ static void keep_state(gw_system *s, gw_system_state *m)
     for (int i = 0; i < s->ground_count; i++)
         grounds_of(m)[i] = s->grounds[i].state;
     memcpy(kinks_of(m), s->kink_states, (size_t)s->kink_count * sizeof *s->kink_states);
-    memcpy(gw_system_active_contacts(m), s->unilateral->active, (size_t)s->closure_count);
+    memcpy(gw_system_contact_modes(m), s->unilateral->mode, gw_size_of_modes(s));
     m->apart = s->apart;
     m->integrator = s->integrator;
     m->stamp = s->stamp = ++s->last_stamp;
@@ -70,7 +70,7 @@ static gw_system *system_of(const gw_model *model)
         s->grounds[i].state = grounds_of(m)[i];
     memcpy(s->kink_states, kinks_of(m), (size_t)s->kink_count * sizeof *s->kink_states);
     gw_kinks_apply(s);
-    memcpy(s->unilateral->active, gw_system_active_contacts(m), (size_t)s->closure_count);
+    memcpy(s->unilateral->mode, gw_system_contact_modes(m), gw_size_of_modes(s));
     gw_unilateral_apply(s);
     s->apart = m->apart;
     gw_grounds_update(s);
@@ -538,7 +538,7 @@ static size_t state_size(const gw_system *s)
 {
     return sizeof *s->model + (size_t)s->body_count * sizeof s->model->joints[0] +
            (size_t)s->ground_count * sizeof(gw_ground_state) +
-           (size_t)s->kink_count * sizeof(gw_kink_state) + (size_t)s->closure_count;
+           (size_t)s->kink_count * sizeof(gw_kink_state) + gw_size_of_modes(s);
 }
 
 static bool take_memory(gw_system *s)

@@ -163,6 +163,7 @@ typedef struct gw_closure_def {
     gw_closure_contact contact;
     gw_contact_place first; /* in a system: the place at creation, before closures were satisfied */
     bool unilateral; /* of a contact of surfaces: inactive until gw_system_activate_contact() */
+    double friction; /* mu of a unilateral contact that rolls; INFINITY: it does not slip */
     bool edges_left; /* gw_system_disable_edge_springs() */
     int twin_count;  /* in a system: additional rows for kinks, after the others, */
     int twins_held;  /* and the number of them that are active */
@@ -285,11 +286,13 @@ void gw_system_continue_contact(gw_system *system, int closure, const gw_contact
 /*
  * Unilateral contacts. While one is active its rows are those of a bilateral contact, and its
  * normal force may only push: a step deactivates it at the time at which the force becomes zero.
- * RT safe.
+ * With a finite `friction` it begins to slip where its traction exceeds that, and sticks again
+ * where the slip ends. RT safe.
  */
 
 /* Activates a contact at `place` (NULL: its own, or of a closed form), with positions and
- * velocities projected onto all active rows in the mass metric: an inelastic impulse. False, with
+ * velocities projected onto all active rows in the mass metric: an inelastic impulse; one that has
+ * slip and may slip begins slipping. False, with
  * nothing changed, where the projection does not converge, or a local model is in use. */
 bool gw_system_activate_contact(gw_system *system, int closure, const gw_contact_place *place);
 void gw_system_deactivate_contact(gw_system *system, int closure);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_unilateral.h"
 
 #define CLOSED      1e-15 /* of the length: residual at which projection ends; */
 #define FAR         10.0  /* of the length: with bodies farther from the world's origin */
@@ -134,7 +134,7 @@ static void update_closure(const gw_system *s, int index, bool rates)
     gw_closure_def *c = &s->closures[index];
     const gw_closure_block *k = &s->blocks[index];
     gw_closure_row *rows = s->rows + k->first;
-    if (c->unilateral && k->aside)
+    if (c->unilateral && k->aside == gw_all_rows(k))
         return; /* inactive */
     if (k->simple)
         simple_rows(s, c, k->idle, rates, rows);
@@ -150,7 +150,7 @@ void gw_closures_flatten(const gw_system *s, const gw_closure_block *k)
     const gw_plane *b = k->b >= 0 ? s->bodies[k->b].flat.plane : NULL;
     for (int n = 0; n < k->rows && (a || b); n++) {
         gw_closure_row *r = &s->rows[k->first + n];
-        if (k->idle >> n & 1)
+        if ((k->idle & ~k->aside) >> n & 1)
             continue;
         if (a)
             gw_planar_wrench(a, gw_linear_part(r->on_a), gw_angular_part(r->on_a), r->flat_a);
@@ -580,8 +580,12 @@ double gw_system_slip_velocity(gw_system *s)
     assert(s);
     double worst = 0;
     gw_system_update_all(s);
-    for (int i = 0; i < s->row_count; i++)
-        worst = gw_worst(worst, fabs(s->rows[i].scale * s->rows[i].rate));
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].rows; n++) {
+            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
+            if (!(s->blocks[i].aside >> n & 1))
+                worst = gw_worst(worst, fabs(r->scale * r->rate));
+        }
     return worst;
 }
 

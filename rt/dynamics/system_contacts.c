@@ -17,6 +17,7 @@
 
 #include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/curve_contact.h"
+#include "rt/dynamics/system_unilateral.h"
 
 #define FLAT                                                                                       \
     1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller           \
@@ -386,6 +387,7 @@ void gw_contacts_begin(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++)
         s->closures[i].contact.place.before = s->closures[i].contact.place.now;
+    gw_unilateral_begin_step(s);
 }
 
 int gw_system_degenerate_closure(const gw_system *s)

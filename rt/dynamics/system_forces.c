@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_unilateral.h"
 
 /* Iterations for the motors' states in an implicit Euler step; in the second half no motor becomes
  * linear again. */
@@ -393,6 +393,17 @@ void gw_closures_set_bias(gw_system *s)
         }
 }
 
+void gw_system_solve_rows(gw_system *s)
+{
+    sum_loads(s);
+    gw_friction_load(s);
+    gw_tree_reduce(s, s->body_count - 1);
+    if (s->active_rows > 0) {
+        gw_closures_set_bias(s);
+        gw_closures_respond(s);
+    }
+}
+
 /* u-dot of every joint, in `rest`, under s->on and s->joint_force; positions, velocities and
  * factors must be up to date. */
 static void solve_accelerations(gw_system *s)
@@ -401,16 +412,14 @@ static void solve_accelerations(gw_system *s)
         gw_local_accelerate(s);
         return;
     }
-    sum_loads(s);
     if (s->one_pass) {
+        sum_loads(s);
         gw_tree_solve(s);
         return;
     }
-    gw_tree_reduce(s, s->body_count - 1);
-    if (s->active_rows > 0) {
-        gw_closures_set_bias(s);
-        gw_closures_respond(s);
-    }
+    if (s->unilateral->slipping > 0)
+        gw_friction_find(s);
+    gw_system_solve_rows(s);
     gw_tree_accelerate(s);
 }
 
@@ -433,6 +442,16 @@ void gw_system_accelerate(gw_system *s, gw_system_work *power)
     if (gw_has_springs(s))
         gw_springs_load(s, power);
     solve_accelerations(s);
+    if (s->unilateral->slipping > 0)
+        power->dissipated += gw_friction_power(s);
+}
+
+void gw_system_find_accelerations(gw_system *s, const gw_forces *forces, double t)
+{
+    gw_system_work power = {0};
+    gw_system_evaluate_forces(s, forces, t);
+    gw_system_outer_power(s, forces, &power);
+    gw_system_accelerate(s, &power);
 }
 
 void gw_system_apply_inverse_inertia(gw_system *s, bool bodies)

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "rt/dynamics/rigid_body.h"
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_friction.h"
 
 #define PUT_STEPS 20 /* of the projection after grounds were placed */
 
@@ -236,6 +236,12 @@ static void gather_wrenches(const gw_system *s)
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
             gw_add_row_wrench(r, -r->scale * s->solution[s->blocks[i].first + n], s->borne);
         }
+    for (int i = 0; i < s->closure_count; i++) {
+        double by;
+        const gw_closure_row *r = gw_friction_row(s, i, &by);
+        if (r)
+            gw_add_row_wrench(r, -by, s->borne);
+    }
     gw_sum_wrenches_to_roots(s, s->borne);
 }
 
@@ -246,6 +252,15 @@ static double power_by(const gw_wrench *w, gw_vec3 origin, const gw_pose *frame,
 {
     gw_twist t = {v, turn};
     return gw_dot(w->f, velocity_at(&t, gw_sub(origin, frame->p))) + gw_dot(w->t, turn);
+}
+
+/* The rate of a row by its ground's motion. */
+static double ground_rate(const gw_system *s, const gw_closure_row *r)
+{
+    if (r->b >= GW_GROUND)
+        return 0;
+    const gw_twist *t = &gw_body_of(s, r->b)->twist;
+    return gw_dot(gw_linear_part(r->on_b), t->v) + gw_dot(gw_angular_part(r->on_b), t->w);
 }
 
 double gw_grounds_power(const gw_system *s)
@@ -261,18 +276,18 @@ double gw_grounds_power(const gw_system *s)
             sum += power_by(&s->borne[i], k->pose.p, &o->frame, o->v, o->w);
     }
     /* rows attached to a ground, and rows with an offset: lambda J v */
-    for (int i = 0; i < s->closure_count; i++)
+    for (int i = 0; i < s->closure_count; i++) {
+        double by;
+        const gw_closure_row *slips = gw_friction_row(s, i, &by);
+        sum -= slips ? by * ground_rate(s, slips) : 0;
         for (int n = 0; n < s->blocks[i].active; n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
-            double by = r->scale * s->solution[s->blocks[i].first + n];
-            if (r->b < GW_GROUND) {
-                const gw_twist *t = &gw_body_of(s, r->b)->twist;
-                sum -= by * (gw_dot(gw_linear_part(r->on_b), t->v) +
-                             gw_dot(gw_angular_part(r->on_b), t->w));
-            }
+            by = r->scale * s->solution[s->blocks[i].first + n];
+            sum -= by * ground_rate(s, r);
             if (s->is_offset)
                 sum += by * s->apart.rate * s->row_offsets[r - s->rows];
         }
+    }
     return sum;
 }
 

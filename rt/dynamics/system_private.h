@@ -213,7 +213,7 @@ typedef struct gw_closure_block {
     int below, below_count; /* blocks below it in its column, in the order of elimination */
     unsigned idle;          /* bit i: row i is not evaluated; it has no effect on any joint */
     unsigned left_out;      /* the same while there are offsets: the row is dependent on others */
-    unsigned aside;         /* the same of an inactive row beyond a kink */
+    unsigned aside;         /* the same of rows of twins and of unilateral contacts: inactive now */
     bool simple;            /* all rows are GW_ROW_PLANE or GW_ROW_ANGLE */
 } gw_closure_block;
 

@@ -3,10 +3,9 @@
  *
  * Ordinary systems take explicit Runge-Kutta substeps, with work and dissipation as further states;
  * the energy balance of each substep decides the order of the formula and the number of substeps.
- * Where dampers, springs and motors are too stiff for that, substeps are linearly implicit Euler
- * steps, extrapolated to fourth or eighth order. Joints move in exponential coordinates `by` about
- * their state at the substep's start. After each substep positions and velocities are projected
- * onto the closures.
+ * Where joint forces are too stiff, substeps are linearly implicit Euler steps, extrapolated to
+ * fourth or eighth order. Joints move in exponential coordinates `by` about their state at the
+ * substep's start. After each substep positions and velocities are projected onto closures.
  */
 #include <assert.h>
 #include <math.h>
@@ -356,7 +355,7 @@ typedef struct substep {
     bool worse, settled, held; /* a finer try was worse; the best is repeated; at singular row */
     crossing over;
     gw_kink_search kink; /* search for its end at a kink of a curve or surface, */
-    gw_lift_off lift;    /* and where a unilateral contact lifts off */
+    gw_lift_off lift;    /* and where a phase of a unilateral contact ends */
 } substep;
 
 static accuracy judge_substep(const gw_system *s, const substep *b, gw_system_work *own)
@@ -663,18 +662,19 @@ static int least_level(const gw_system *s, double dt)
     return level;
 }
 
-static void begin_substep(gw_system *s, const gw_forces *forces, double dt, substep *b)
+static void begin_substep(gw_system *s, const gw_forces *forces, double dt, substep *b,
+                          gw_system_work *sum)
 {
     const gw_system_integrator *at = &s->integrator;
     end_before_crossing(s, b);
     b->wide = b->stiff ? (double)WHOLE / gw_implicit_formula_of(at->implicit_level).substeps
                        : width_of(s);
     gw_kinks_begin_substep(s, forces, dt * b->begin / WHOLE);
-    gw_unilateral_begin_substep(s, forces, dt * b->begin / WHOLE);
-    b->wide = fmin(fmin(b->wide, b->cut), fmin(fmin(b->kink.met, b->lift.met), WHOLE - b->begin));
+    double most = gw_unilateral_begin_substep(s, forces, dt * b->begin / WHOLE, sum) * WHOLE / dt;
+    b->wide = fmin(fmin(b->wide, fmin(b->cut, most)), fmin(b->kink.met, b->lift.met));
+    b->wide = fmin(b->wide, WHOLE - b->begin);
     b->tries += is_above_start_level(at, b->stiff);
-    b->kinetic = s->kinetic, b->potential = s->potential;
-    b->rank = s->rank, b->firm = s->firm;
+    b->kinetic = s->kinetic, b->potential = s->potential, b->rank = s->rank, b->firm = s->firm;
     save_state(s);
 }
 
@@ -745,7 +745,7 @@ static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum
     return true;
 }
 
-/* True if the substep is to be repeated, up to where a contact lifts off (also at its begin). */
+/* True if the substep is to be repeated, up to where a contact's phase ends (also at its begin). */
 static bool cut_at_lift_off(gw_system *s, substep *b, const gw_forces *forces, double dt)
 {
     if (!gw_unilateral_detect(s, forces, dt * (b->begin + b->wide) / WHOLE, b->wide, &b->lift))
@@ -793,7 +793,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     at->level = at->level > least ? at->level : least;
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
-        begin_substep(s, forces, dt, &b);
+        begin_substep(s, forces, dt, &b, sum);
         double open = gw_closures_residual(s);
         (b.stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);

@@ -3,12 +3,16 @@
  *
  *   gap >= 0,   lambda >= 0,   lambda gap = 0
  *
- * with lambda the multiplier of the row along the normal, the first of a contact. An active contact
- * has all its rows, an inactive one none. The caller activates a contact where it closes (an impact
- * is the caller's); a step deactivates it at the time at which lambda becomes negative, or at which
- * the contact point passes the edge of a free-form surface. The rows of rolling need no condition
- * of their own: a rolling contact has traction without Coulomb's limit while it is pressed. RT
- * safe.
+ * with lambda the multiplier of the row along the normal, the first of a contact. An open contact
+ * has no active rows. Of one that rolls with a limit of traction, the rows along tangents are
+ * active while it sticks,
+ *
+ *   |traction| <= mu lambda
+ *
+ * and replaced by friction while it slips (system_friction.c). The caller activates a contact where
+ * it closes (an impact is the caller's); a step ends a phase of a contact at the time at which
+ * lambda becomes negative, the contact point passes the edge of a free-form surface, or the
+ * traction reaches mu lambda. Slip ends at the start of a substep. RT safe.
  */
 #include "rt/dynamics/system_unilateral.h"
 
@@ -27,37 +31,54 @@
 #define NARROW      1e-9  /* sixteenths: width of a bracket whose ends are the same time */
 #define TRIALS      16
 #define MARGIN      1e-3 /* of a bracket: a trial is no nearer to its ends */
+#define STICKS      1e-8 /* m/s: a contact that closes with a smaller slip sticks */
+#define CHANGES     64   /* between sticking and slipping in a step: then contacts stick */
 
-static unsigned all_rows(const gw_closure_block *k)
+static bool is_active(const gw_system *s, int closure)
 {
-    return (1u << k->rows) - 1;
+    return s->unilateral->mode[closure].phase != GW_CONTACT_OPEN;
 }
 
 void gw_unilateral_apply(gw_system *s)
 {
-    for (int i = 0; i < s->closure_count && s->unilateral->count > 0; i++) {
+    gw_unilateral_contacts *u = s->unilateral;
+    u->slipping = 0;
+    for (int i = 0; i < s->closure_count && u->count > 0; i++) {
         gw_closure_block *k = &s->blocks[i];
         if (!s->closures[i].unilateral)
             continue;
-        k->aside = s->unilateral->active[i] ? 0 : all_rows(k);
-        k->idle = (k->idle & ~all_rows(k)) | k->aside;
-        for (int n = 0; n < k->rows && k->aside; n++)
+        k->aside = is_active(s, i) ? 0 : gw_all_rows(k);
+        if (u->mode[i].phase == GW_CONTACT_SLIPS) {
+            k->aside = 3u << k->position_rows;
+            u->slipping++;
+        }
+        k->idle = (k->idle & ~gw_all_rows(k)) | k->aside;
+        for (int n = 0; n < k->rows && !is_active(s, i); n++)
             s->rows[k->first + n] = (gw_closure_row){.a = k->a, .b = k->b, .scale = 1};
     }
 }
 
 bool gw_unilateral_init(gw_system *s)
 {
-    size_t n = (size_t)s->closure_count + 1;
+    size_t n = (size_t)s->closure_count + 1, slipping = 0;
     gw_unilateral_contacts *u = s->unilateral = calloc(1, sizeof *u);
     if (!u)
         return false;
-    u->active = calloc(n, sizeof *u->active);
+    for (int i = 0; i < s->closure_count; i++) {
+        u->count += s->closures[i].unilateral;
+        slipping += gw_contact_may_slip(s, i);
+    }
+    u->mode = calloc(n, sizeof *u->mode);
     u->begin = calloc(n, sizeof *u->begin);
     u->force = calloc(n, sizeof *u->force);
-    for (int i = 0; i < s->closure_count; i++)
-        u->count += s->closures[i].unilateral;
-    if (!u->active || !u->begin || !u->force)
+    u->surplus = calloc(n, sizeof *u->surplus);
+    u->traction = calloc(n, sizeof *u->traction);
+    u->friction = calloc(n, sizeof *u->friction);
+    u->list = calloc(slipping + 1, sizeof *u->list);
+    u->matrix = calloc(slipping * slipping + 1, sizeof *u->matrix);
+    u->normal = calloc(slipping + 1, sizeof *u->normal);
+    if (!u->mode || !u->begin || !u->force || !u->surplus || !u->traction || !u->friction ||
+        !u->list || !u->matrix || !u->normal)
         return false;
     gw_unilateral_apply(s);
     return true;
@@ -67,21 +88,27 @@ void gw_unilateral_free(gw_system *s)
 {
     if (!s->unilateral)
         return;
-    free(s->unilateral->active);
+    free(s->unilateral->mode);
     free(s->unilateral->begin);
     free(s->unilateral->force);
+    free(s->unilateral->surplus);
+    free(s->unilateral->traction);
+    free(s->unilateral->friction);
+    free(s->unilateral->list);
+    free(s->unilateral->matrix);
+    free(s->unilateral->normal);
     free(s->unilateral);
 }
 
 void gw_unilateral_release(gw_system *s)
 {
-    memset(s->unilateral->active, 0, (size_t)s->closure_count * sizeof *s->unilateral->active);
+    memset(s->unilateral->mode, 0, gw_size_of_modes(s));
     gw_unilateral_apply(s);
 }
 
-static void set_active(gw_system *s, int closure, bool active)
+static void set_phase(gw_system *s, int closure, gw_contact_phase phase)
 {
-    s->unilateral->active[closure] = active;
+    s->unilateral->mode[closure].phase = phase;
     gw_unilateral_apply(s);
     gw_system_update(s);
 }
@@ -89,14 +116,14 @@ static void set_active(gw_system *s, int closure, bool active)
 bool gw_system_contact_is_active(const gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count);
-    return gw_system_active_contacts(s->model)[closure];
+    return gw_system_contact_modes(s->model)[closure].phase != GW_CONTACT_OPEN;
 }
 
 void gw_system_deactivate_contact(gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count && s->closures[closure].unilateral);
     gw_system_update_all(s);
-    set_active(s, closure, false);
+    set_phase(s, closure, GW_CONTACT_OPEN);
     gw_system_take_state(s);
 }
 
@@ -104,6 +131,14 @@ gw_wrench gw_system_contact_force(const gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count);
     return s->unilateral->force[closure];
+}
+
+/* Begins to slip along a velocity or a force (world). */
+static void begin_to_slip(gw_system *s, int closure, gw_vec3 along)
+{
+    s->unilateral->mode[closure].along = gw_unit(along);
+    s->unilateral->friction[closure] = (gw_contact_friction){.force = 0};
+    set_phase(s, closure, GW_CONTACT_SLIPS);
 }
 
 bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_place *place)
@@ -118,27 +153,31 @@ bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_plac
         gw_system_continue_contact(s, closure, place);
     s->corrected = 0;
     s->unilateral->force[closure] = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
-    set_active(s, closure, true);
+    set_phase(s, closure, GW_CONTACT_STICKS);
+    if (gw_contact_may_slip(s, closure)) {
+        gw_vec3 slip = gw_contact_slip(s, closure);
+        if (gw_norm(slip) > STICKS)
+            begin_to_slip(s, closure, slip);
+    }
     double left = gw_closures_project(s, PROJECTIONS);
     bool holds = left <= ON_ROWS * s->length && s->corrected <= NEAR_ROWS;
     for (int i = 0; i < s->body_count && !holds; i++)
         gw_joint_copy(&s->bodies[i], &s->home[i], &s->bodies[i].joint);
     if (!holds)
-        set_active(s, closure, false);
+        set_phase(s, closure, GW_CONTACT_OPEN);
     gw_system_take_state(s);
     return holds;
 }
 
-/* ---- what ends a contact --------------------------------------------------------------------
+/* ---- what ends a contact's phase ------------------------------------------------------------
  *
- * Two functions of time, of which the first that becomes negative ends it: the normal force (N) and
- * the distance of the contact point from an edge of a free-form surface (m).
+ * Three functions of time (gw_contact_ending), of which the first that becomes negative ends it.
  */
 
 static bool any_active(const gw_system *s)
 {
     for (int i = 0; i < s->closure_count && s->unilateral->count > 0; i++)
-        if (s->unilateral->active[i])
+        if (is_active(s, i))
             return true;
     return false;
 }
@@ -147,11 +186,7 @@ static bool any_active(const gw_system *s)
  * depends on others. */
 static double normal_force(const gw_system *s, int closure)
 {
-    const gw_closure_block *k = &s->blocks[closure];
-    for (int n = 0; n < k->active; n++)
-        if (s->live[k->first + n] == 0)
-            return s->rows[k->first].scale * s->solution[k->first + n];
-    return 0;
+    return gw_contact_normal_force(s, closure, s->solution);
 }
 
 /* Distance of the contact point from the nearest edge (m), < 0 beyond it; infinite without
@@ -173,43 +208,170 @@ static double edge_distance(const gw_system *s, int closure)
 
 static double ending_function(const gw_system *s, int closure, gw_contact_ending which)
 {
-    return which == GW_ENDS_BY_FORCE ? normal_force(s, closure) : edge_distance(s, closure);
+    const gw_unilateral_contacts *u = s->unilateral;
+    gw_contact_phase phase = u->mode[closure].phase;
+    switch (which) {
+    case GW_ENDS_BY_FORCE:
+        return normal_force(s, closure);
+    case GW_ENDS_AT_EDGE:
+        return edge_distance(s, closure);
+    case GW_ENDS_STICKING:
+        return phase == GW_CONTACT_STICKS ? u->surplus[closure] : INFINITY;
+    case GW_CONTACT_ENDINGS:
+        break;
+    }
+    assert(false);
+    return 0;
+}
+
+/* The value that counts as negative; `zero`: force that counts as none (N). */
+static double least_value(gw_contact_ending which, double zero)
+{
+    return which == GW_ENDS_AT_EDGE ? 0 : -zero;
+}
+
+/* False for the end of sticking after too many changes in this step. */
+static bool may_end(const gw_system *s, gw_contact_ending which)
+{
+    return which != GW_ENDS_STICKING || s->unilateral->changes <= CHANGES;
+}
+
+/* Traction of contacts that stick, and how much more they bear. */
+static void find_tractions(gw_system *s)
+{
+    gw_unilateral_contacts *u = s->unilateral;
+    const double *multipliers = NULL;
+    for (int i = 0; i < s->closure_count; i++) {
+        u->surplus[i] = INFINITY;
+        if (u->mode[i].phase != GW_CONTACT_STICKS || !gw_contact_may_slip(s, i))
+            continue;
+        multipliers = multipliers ? multipliers : gw_closures_least_multipliers(s);
+        u->traction[i] = gw_contact_traction(s, i, multipliers);
+        u->surplus[i] = s->closures[i].friction * gw_contact_normal_force(s, i, multipliers) -
+                        gw_norm(u->traction[i]);
+    }
 }
 
 /* Accelerations and multipliers where the bodies are; returns the force that counts as zero (N). */
 static double find_forces(gw_system *s, const gw_forces *forces, double t)
 {
-    gw_system_work power = {0};
     double most = 1;
-    gw_system_evaluate_forces(s, forces, t);
-    gw_system_outer_power(s, forces, &power);
-    gw_system_accelerate(s, &power);
+    gw_system_find_accelerations(s, forces, t);
+    find_tractions(s);
     for (int i = 0; i < s->closure_count; i++)
-        if (s->unilateral->active[i])
+        if (is_active(s, i))
             most = fmax(most, fabs(normal_force(s, i)));
     return PULLS * most;
 }
 
-void gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double t)
+/* ---- changes of phase ----------------------------------------------------------------------- */
+
+/* Stops the slip of a contact. */
+static void stick(gw_system *s, int closure, gw_system_work *work)
 {
-    while (any_active(s)) {
-        double least = -find_forces(s, forces, t);
-        int ends = -1;
-        for (int i = 0; i < s->closure_count; i++) {
-            double *begin = s->unilateral->begin[i];
-            if (!s->unilateral->active[i])
-                continue;
-            begin[GW_ENDS_BY_FORCE] = normal_force(s, i);
-            begin[GW_ENDS_AT_EDGE] = edge_distance(s, i);
-            if (begin[GW_ENDS_AT_EDGE] < 0)
-                ends = i, least = -INFINITY;
-            if (begin[GW_ENDS_BY_FORCE] < least)
-                ends = i, least = begin[GW_ENDS_BY_FORCE];
-        }
-        if (ends < 0)
-            return;
-        set_active(s, ends, false);
+    set_phase(s, closure, GW_CONTACT_STICKS);
+    work->dissipated += gw_closures_project_velocities(s);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+}
+
+static void end_phase(gw_system *s, int closure, gw_contact_ending which)
+{
+    gw_unilateral_contacts *u = s->unilateral;
+    if (which == GW_ENDS_STICKING) {
+        u->changes++;
+        begin_to_slip(s, closure, gw_neg(u->traction[closure]));
+    } else {
+        set_phase(s, closure, GW_CONTACT_OPEN);
     }
+}
+
+/* The slip at a substep's start, and its direction. */
+static void begin_friction(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count && s->unilateral->slipping > 0; i++) {
+        gw_contact_friction *f = &s->unilateral->friction[i];
+        if (s->unilateral->mode[i].phase != GW_CONTACT_SLIPS)
+            continue;
+        gw_vec3 slip = gw_contact_slip(s, i);
+        f->onset = 0;
+        f->begin = gw_norm(slip);
+        f->along = f->begin > GW_NO_SLIP ? gw_unit(slip) : s->unilateral->mode[i].along;
+    }
+}
+
+/* Stops a slip that ends at once; true if there was one. Else the longest substep that resolves the
+ * slip of all contacts into *longest (s). */
+static bool stop_slip(gw_system *s, gw_system_work *work, double *longest)
+{
+    *longest = INFINITY;
+    for (int i = 0; i < s->closure_count && s->unilateral->slipping > 0; i++) {
+        if (s->unilateral->mode[i].phase != GW_CONTACT_SLIPS)
+            continue;
+        double most = gw_friction_begin_substep(s, i);
+        if (most == 0 || s->unilateral->changes > CHANGES) {
+            s->unilateral->changes++;
+            stick(s, i, work);
+            return true;
+        }
+        *longest = fmin(*longest, most);
+    }
+    return false;
+}
+
+static void end_jam(gw_system *s, gw_system_work *work)
+{
+    s->unilateral->changes = CHANGES + 1;
+    for (int i = 0; i < s->closure_count; i++)
+        if (s->unilateral->mode[i].phase == GW_CONTACT_SLIPS)
+            stick(s, i, work);
+}
+
+/* An ending, and its value. */
+typedef struct ending {
+    int closure; /* -1: none */
+    gw_contact_ending which;
+    double value;
+} ending;
+
+/* Records the values of a contact at the substep's start; keeps in `first` the ending that comes
+ * first, of the same ones the most negative. */
+static void begin_contact(gw_system *s, int closure, double zero, ending *first)
+{
+    double *begin = s->unilateral->begin[closure];
+    for (int k = 0; k < GW_CONTACT_ENDINGS; k++) {
+        gw_contact_ending which = (gw_contact_ending)k;
+        begin[k] = ending_function(s, closure, which);
+        bool ends = begin[k] < least_value(which, zero) && may_end(s, which);
+        if (ends && (first->closure < 0 || which < first->which ||
+                     (which == first->which && begin[k] < first->value)))
+            *first = (ending){closure, which, begin[k]};
+    }
+}
+
+void gw_unilateral_begin_step(gw_system *s)
+{
+    s->unilateral->changes = 0;
+}
+
+double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double t,
+                                   gw_system_work *work)
+{
+    double longest = INFINITY;
+    while (any_active(s)) {
+        begin_friction(s);
+        double zero = find_forces(s, forces, t);
+        ending first = {.closure = -1};
+        for (int i = 0; i < s->closure_count; i++)
+            if (is_active(s, i))
+                begin_contact(s, i, zero, &first);
+        if (s->unilateral->jammed && s->unilateral->slipping > 0)
+            end_jam(s, work);
+        else if (first.closure >= 0)
+            end_phase(s, first.closure, first.which);
+        else if (!stop_slip(s, work, &longest))
+            break;
+    }
+    return longest;
 }
 
 /* ---- the time of lift-off ------------------------------------------------------------------- */
@@ -225,10 +387,10 @@ static bool first_to_end(const gw_system *s, double zero, gw_lift_off *x)
 {
     double first = INFINITY;
     for (int i = 0; i < s->closure_count; i++)
-        for (int which = 0; which < 2 && s->unilateral->active[i]; which++) {
+        for (int which = 0; which < GW_CONTACT_ENDINGS && is_active(s, i); which++) {
             double end = ending_function(s, i, which), begin = begin_value(s, i, which);
-            double least = which == GW_ENDS_BY_FORCE ? -zero : 0;
-            if (!(end < least) || begin / (begin - end) >= first)
+            if (!(end < least_value(which, zero)) || begin / (begin - end) >= first ||
+                !may_end(s, which))
                 continue;
             first = begin / (begin - end);
             x->closure = i, x->which = which;
@@ -252,6 +414,12 @@ static bool has_converged(const gw_system *s, const gw_lift_off *x, double value
            x->high - x->low < NARROW || x->trials >= TRIALS;
 }
 
+static void add_row(const gw_closure_row *r, double by, gw_wrench *w)
+{
+    w->f = gw_mul_add(w->f, by, gw_linear_part(r->on_a));
+    w->t = gw_mul_add(w->t, by, gw_angular_part(r->on_a));
+}
+
 /* Keeps the wrenches of all active contacts, by the multipliers that find_forces() left. */
 static void keep_forces(gw_system *s)
 {
@@ -259,12 +427,14 @@ static void keep_forces(gw_system *s)
     for (int i = 0; i < s->closure_count; i++) {
         gw_wrench *w = &s->unilateral->force[i];
         *w = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
-        for (int n = 0; n < s->blocks[i].active && s->unilateral->active[i]; n++) {
+        for (int n = 0; n < s->blocks[i].active && is_active(s, i); n++) {
             const gw_closure_row *r = gw_active_row(s, &s->blocks[i], n);
-            double by = r->scale * multipliers[s->blocks[i].first + n];
-            w->f = gw_mul_add(w->f, by, gw_linear_part(r->on_a));
-            w->t = gw_mul_add(w->t, by, gw_angular_part(r->on_a));
+            add_row(r, r->scale * multipliers[s->blocks[i].first + n], w);
         }
+        double by;
+        const gw_closure_row *slips = gw_friction_row(s, i, &by);
+        if (slips)
+            add_row(slips, by, w);
     }
 }
 
@@ -289,12 +459,18 @@ bool gw_unilateral_detect(gw_system *s, const gw_forces *forces, double t, doubl
         keep_forces(s);
         return false;
     }
-    if (value < 0)
+    if (value < 0) {
+        if (wide <= x->low) /* a trial of another accuracy put the time later */
+            x->low = 0, x->value_low = begin_value(s, x->closure, x->which);
         x->high = wide, x->value_high = value;
-    else if (wide == x->met)
+    } else if (wide == x->met && wide < x->high) {
         x->low = wide, x->value_low = value;
-    else
-        return false; /* the substep ends earlier for another reason */
+    } else {
+        if (wide == x->met) /* it does not end: trials of another accuracy disagree */
+            *x = (gw_lift_off){.met = INFINITY};
+        keep_forces(s);
+        return false; /* or the substep ends earlier for another reason */
+    }
     x->met = x->high < NARROW ? 0 : next_trial(x);
     x->trials++;
     return true;
@@ -303,6 +479,6 @@ bool gw_unilateral_detect(gw_system *s, const gw_forces *forces, double t, doubl
 void gw_unilateral_lift_off(gw_system *s, double wide, gw_lift_off *x)
 {
     if (x->active && wide == x->met)
-        set_active(s, x->closure, false);
+        end_phase(s, x->closure, x->which);
     *x = (gw_lift_off){.met = INFINITY};
 }

@@ -5,17 +5,46 @@
 #ifndef GW_DYNAMICS_SYSTEM_UNILATERAL_H
 #define GW_DYNAMICS_SYSTEM_UNILATERAL_H
 
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_friction.h"
 
-/* What ends a contact: its normal force (N) or the distance from an edge (m) becomes negative. */
-typedef enum gw_contact_ending { GW_ENDS_BY_FORCE, GW_ENDS_AT_EDGE } gw_contact_ending;
+#define GW_NO_SLIP 1e-12 /* m/s: a slip that counts as none */
+
+/* What a contact of rows is doing. */
+typedef enum gw_contact_phase {
+    GW_CONTACT_OPEN,
+    GW_CONTACT_STICKS, /* all its rows are active */
+    GW_CONTACT_SLIPS   /* those along tangents are not: friction (system_friction.h) */
+} gw_contact_phase;
+
+/* The part of a system's state that a contact has, of every closure. */
+typedef struct gw_contact_mode {
+    gw_contact_phase phase;
+    gw_vec3 along; /* direction in which it began to slip (world, unit) */
+} gw_contact_mode;
+
+/* What ends a contact's phase: one of these becomes negative. Of several the first one does. */
+typedef enum gw_contact_ending {
+    GW_ENDS_AT_EDGE,  /* contact: the distance from an edge (m), */
+    GW_ENDS_BY_FORCE, /* or the normal force (N) */
+    GW_ENDS_STICKING, /* mu lambda less the traction (N) */
+    GW_CONTACT_ENDINGS
+} gw_contact_ending;
 
 /* The unilateral contacts of a system; arrays have an entry per closure. */
 typedef struct gw_unilateral_contacts {
-    int count;          /* of unilateral closures */
-    bool *active;       /* the closure is an active one, */
-    double (*begin)[2]; /* with these values at the substep's start (gw_contact_ending) */
-    gw_wrench *force;   /* gw_system_contact_force() */
+    int count; /* of unilateral closures, */
+    int slipping;
+    gw_contact_mode *mode;
+    double (*begin)[GW_CONTACT_ENDINGS]; /* the values of an active one at the substep's start */
+    gw_wrench *force;                    /* gw_system_contact_force() */
+    double *surplus;                     /* GW_ENDS_STICKING, */
+    gw_vec3 *traction;                   /* and the traction (N, on a, world) */
+    gw_contact_friction *friction;
+    int changes; /* between sticking and slipping in this step */
+    bool jammed; /* friction is inconsistent with the slip (system_friction.c) */
+    /* scratch, for the contacts that slip: */
+    int *list;
+    double *matrix, *normal;
 } gw_unilateral_contacts;
 
 /* Root finding for the time in a substep at which this value of a contact becomes zero: by trial
@@ -29,31 +58,45 @@ typedef struct gw_lift_off {
     double met;                   /* the width of the next trial; INFINITY: none */
 } gw_lift_off;
 
-/* Which contacts are active in a state: an entry per closure. */
-bool *gw_system_active_contacts(const gw_system_state *model);
+static inline unsigned gw_all_rows(const gw_closure_block *k)
+{
+    return (1u << k->rows) - 1;
+}
 
-/* Allocation, with all contacts inactive; false if memory is short. */
+/* The contacts' modes in a state: an entry per closure. */
+static inline size_t gw_size_of_modes(const gw_system *s)
+{
+    return (size_t)s->closure_count * sizeof(gw_contact_mode);
+}
+gw_contact_mode *gw_system_contact_modes(const gw_system_state *model);
+
+/* Allocation, with all contacts open; false if memory is short. */
 bool gw_unilateral_init(gw_system *system);
 void gw_unilateral_free(gw_system *system);
 
-/* Sets the active rows from s->contact_active. */
+/* Sets the active rows by the contacts' modes. */
 void gw_unilateral_apply(gw_system *system);
 
-/* Deactivates all contacts; called before bodies are placed elsewhere. */
+/* Opens all contacts; called before bodies are placed elsewhere. */
 void gw_unilateral_release(gw_system *system);
 
-/* At the start of a substep, t s into the step: deactivates contacts that have ended, and records
- * the values of the others. */
-void gw_unilateral_begin_substep(gw_system *system, const gw_forces *forces, double t);
+/* At the start of a step: forgets how often contacts changed between sticking and slipping. */
+void gw_unilateral_begin_step(gw_system *system);
+
+/* At the start of a substep, t s into the step: ends phases of contacts that have ended, and
+ * records the values of the others. Adds what that dissipates to `work`. Returns the longest
+ * substep that resolves the slip (s). */
+double gw_unilateral_begin_substep(gw_system *system, const gw_forces *forces, double t,
+                                   gw_system_work *work);
 
 /* Called with the bodies at the end of a trial substep of `wide` sixteenths, t s into the step.
- * True: a contact ended, and the substep is to be repeated, of search->met sixteenths; 0: it ended
- * at the substep's start. */
+ * True: a contact's phase ended, and the substep is to be repeated, of search->met sixteenths; 0:
+ * it ended at the substep's start. */
 bool gw_unilateral_detect(gw_system *system, const gw_forces *forces, double t, double wide,
                           gw_lift_off *search);
 
-/* After a substep of `wide` sixteenths was accepted: deactivates the contact if it ends there, and
- * ends the search. */
+/* After a substep of `wide` sixteenths was accepted: if a contact's phase ends there, it lifts off
+ * or begins to slip; ends the search. */
 void gw_unilateral_lift_off(gw_system *system, double wide, gw_lift_off *search);
 
 #endif

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_friction.h"
 
 gw_wrench gw_system_reaction(const gw_system *s, int index)
 {
@@ -96,5 +96,15 @@ void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
             }
             gw_add_row_wrench(r, by, s->joint_wrench);
         }
+    for (int i = 0; i < s->closure_count; i++) {
+        double by;
+        const gw_closure_row *r = gw_friction_row(s, i, &by);
+        gw_wrench *own = &s->closure_wrench[i];
+        if (!r)
+            continue;
+        own->f = gw_mul_add(own->f, by, gw_linear_part(r->on_a));
+        own->t = gw_mul_add(own->t, by, gw_angular_part(r->on_a));
+        gw_add_row_wrench(r, -by, s->joint_wrench);
+    }
     gw_sum_wrenches_to_roots(s, s->joint_wrench);
 }

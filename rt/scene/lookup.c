@@ -181,6 +181,15 @@ gw_contact_material gw_scene_contact_material(const gw_scene *s, const char *mat
     return index >= 0 ? s->materials[index].surface : gw_contact_material_default();
 }
 
+const char *gw_scene_material_of(const gw_scene *s, const gw_feature_ref *ref)
+{
+    int link, object = gw_scene_object(s, ref->object);
+    int mechanism = object >= 0 ? -1 : gw_scene_link(s, ref->object, &link);
+    assert(object >= 0 || mechanism >= 0);
+    return mechanism >= 0 ? s->mechanisms[mechanism].geometries[link].material
+                          : s->objects[object].material;
+}
+
 /* FNV-1a */
 uint64_t gw_name_hash(const char *name, uint64_t of)
 {

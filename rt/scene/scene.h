@@ -87,6 +87,7 @@ typedef struct gw_scene_constraint {
 typedef struct gw_material {
     char id[GW_MAX_ID + 1];
     gw_contact_material surface;
+    bool has_friction; /* its friction is stated: it limits the traction of rolling contacts too */
 } gw_material;
 
 /* The geometry of a link, for display and contacts. */
@@ -399,6 +400,9 @@ int gw_scene_first_coordinate(const gw_scene *scene, int index);
 
 /* The contact material of that id; an empty id: the default one. */
 gw_contact_material gw_scene_contact_material(const gw_scene *scene, const char *material);
+
+/* The material of a reference's object or link; empty: none is named. */
+const char *gw_scene_material_of(const gw_scene *scene, const gw_feature_ref *ref);
 gw_contact_material gw_contact_material_default(void);
 
 /* world_from_link of all links at q (link_count entries, rad or m; NULL: the start). Joints with

@@ -650,8 +650,10 @@ static bool add_unilaterals(builder *w, gw_error *error)
                 continue;
             s->unilaterals[s->unilateral_count++] = (gw_placed_unilateral){s->closure_count, i, j};
             gw_closure_def *c = &s->closures[s->closure_count++];
-            *c = (gw_closure_def){
-                .kind = GW_CLOSURE_CONTACT, .contact = places[j].contact, .unilateral = true};
+            *c = (gw_closure_def){.kind = GW_CLOSURE_CONTACT,
+                                  .contact = places[j].contact,
+                                  .unilateral = true,
+                                  .friction = places[j].friction};
             set_ends(w, c, swapped ? b : a, swapped ? a : b);
         }
     }

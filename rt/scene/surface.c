@@ -264,6 +264,24 @@ bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, 
 
 /* ---- unilateral contacts --------------------------------------------------------------------- */
 
+double gw_scene_contact_friction(const gw_scene *s, int index)
+{
+    const gw_scene_constraint *c = &s->constraints[index];
+    const gw_feature_ref *ends[2] = {&c->a, &c->b};
+    double product = 1;
+    int stated = 0;
+    for (int k = 0; k < 2; k++) {
+        int material = gw_scene_material(s, gw_scene_material_of(s, ends[k]));
+        if (material < 0 || !s->materials[material].has_friction)
+            continue;
+        product *= s->materials[material].surface.friction;
+        stated++;
+    }
+    if (stated == 0)
+        return c->kind == GW_SLIDING ? 0 : INFINITY;
+    return stated == 2 ? sqrt(product) : product;
+}
+
 /* Contacts of the parts of the surfaces. */
 static int contacts_of_parts(const gw_scene *s, int index,
                              gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS], bool *swapped)
@@ -272,6 +290,11 @@ static int contacts_of_parts(const gw_scene *s, int index,
     bool known = gw_scene_velocity_closure(s, index, &c, swapped, NULL);
     assert(known && c.kind == GW_CLOSURE_CONTACT);
     (void)known;
+    double friction = gw_scene_contact_friction(s, index);
+    if (friction == 0)
+        c.contact.motion = GW_CONTACT_SLIDES;
+    else if (c.contact.motion == GW_CONTACT_SLIDES)
+        c.contact.motion = GW_CONTACT_ROLLS;
     for (int i = 0; i < GW_MAX_UNILATERAL_PARTS; i++)
         contacts[i] = c.contact;
     bool crossed = c.contact.on_b.kind == GW_SURFACE_CYLINDER && !c.contact.line;
@@ -314,6 +337,7 @@ int gw_scene_unilateral_places(const gw_scene *s, int index,
         for (int k = 0; k < all; k++)
             places[count++] = (gw_unilateral_place){
                 .contact = contacts[i],
+                .friction = gw_scene_contact_friction(s, index),
                 .first = first,
                 .count = gw_closure_contact_has_places(&contacts[i]) ? all : 0,
                 .support = k < minima ? -1 : k - minima,

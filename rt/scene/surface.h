@@ -38,13 +38,18 @@ bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def 
 
 /* A place at which a unilateral contact may touch. */
 typedef struct gw_unilateral_place {
-    gw_closure_contact contact;
+    gw_closure_contact contact; /* rolls if it has friction, also where it was to slide */
+    double friction;            /* mu; INFINITY: rolls without a limit of traction */
     int first, count;   /* the places of the same part: they are followed; count 0: a closed form */
     int support;        /* index of the rim's supporting point; -1: none */
     bool part_of_solid; /* it is the side or a cap of a solid cylinder */
     bool in_system;     /* a closure of the system of bodies holds it (gw_closure_def.unilateral);
                            false: a row of the contact world */
 } gw_unilateral_place;
+
+/* mu of a unilateral contact, the enabled velocity constraint `index`: the geometric mean of those
+ * that the materials of both surfaces state; else INFINITY if it rolls, 0 if it slides. */
+double gw_scene_contact_friction(const gw_scene *scene, int index);
 
 /* Places of a unilateral contact, the enabled velocity constraint `index`: of its two surfaces,
  * or for a cylinder or a capsule of its two ends (rims or spheres), which may separate one after

@@ -28,19 +28,12 @@ static gw_geometry_feature end_of(const gw_scene *scene, const gw_feature_ref *r
     return end;
 }
 
-static const char *material_of(const gw_scene *scene, const gw_feature_ref *ref)
-{
-    int link, object = gw_scene_object(scene, ref->object);
-    int mechanism = object >= 0 ? -1 : gw_scene_link(scene, ref->object, &link);
-    return mechanism >= 0 ? scene->mechanisms[mechanism].geometries[link].material
-                          : scene->objects[object].material;
-}
-
 /* The lower restitution of the two materials; for rolling and sliding contacts only of stated
  * materials. */
 static double restitution_of(const gw_scene *scene, const gw_scene_constraint *c)
 {
-    const char *material[2] = {material_of(scene, &c->a), material_of(scene, &c->b)};
+    const char *material[2] = {gw_scene_material_of(scene, &c->a),
+                               gw_scene_material_of(scene, &c->b)};
     bool rolls = !gw_constraint_is_positional(c->kind), any = false;
     double e = 1;
     for (int k = 0; k < 2; k++) {
@@ -256,6 +249,20 @@ static bool add_bound(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
     return true;
 }
 
+static gw_unilateral_traction traction_of(gw_contact_motion motion)
+{
+    switch (motion) {
+    case GW_CONTACT_SLIDES:
+        return GW_TRACTION_NONE;
+    case GW_CONTACT_ROLLS:
+        return GW_TRACTION_SLIP;
+    case GW_CONTACT_ROLLS_PURELY:
+        return GW_TRACTION_SLIP_AND_SPIN;
+    }
+    assert(false);
+    return GW_TRACTION_NONE;
+}
+
 static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def, int constraint)
 {
     const gw_scene_constraint *c = &def->scene->constraints[constraint];
@@ -280,12 +287,10 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         r->support = places[i].support;
         r->part_of_solid = places[i].part_of_solid;
         r->key = key;
-        r->row =
-            (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
-                                .surfaces = places[i].contact,
-                                .traction = c->kind == GW_SLIDING   ? GW_TRACTION_NONE
-                                            : c->kind == GW_ROLLING ? GW_TRACTION_SLIP
-                                                                    : GW_TRACTION_SLIP_AND_SPIN};
+        r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
+                                     .surfaces = places[i].contact,
+                                     .traction = traction_of(places[i].contact.motion)};
+        u->candidates[u->count - 1].surface.friction = places[i].friction;
     }
     return true;
 }

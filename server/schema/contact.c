@@ -13,7 +13,9 @@ INITIAL(default_material, gw_material, (gw_material){.surface = gw_contact_mater
 static const wire_field of_material[] = {
     {"id", ID, AT(gw_material, id), REQUIRED},
     {"restitution", NUMBER, AT(gw_material, surface.restitution), RANGE(0, 1)},
-    {"friction", NUMBER, AT(gw_material, surface.friction), LOW(0)},
+    {"friction", NUMBER, AT(gw_material, surface.friction), HAS(gw_material, has_friction), LOW(0),
+     .about = "Coulomb's mu; rolling and sliding contacts that may part have friction only where a "
+              "material states it: else rolling never slips, and sliding is without friction"},
     {"stiffness", NUMBER, AT(gw_material, surface.stiffness), EXCLUSIVE, LOW(0), .unit = "N/m"},
     {"damping", NUMBER, AT(gw_material, surface.damping), LOW(0), .unit = "N s/m"},
     {0}};

@@ -11,20 +11,9 @@
 #include <cmocka.h>
 
 #include "rt/contact/unilateral_row.h"
-#include "tests/unit/free_fixture.h"
+#include "tests/unit/unilateral_fixture.h"
 
 #define DT 1e-3
-#define G  9.81
-
-static gw_object *add_solid(gw_scene *s, const char *id, gw_shape shape, gw_vec3 at, double mass)
-{
-    gw_object *o = add_box(s, id, at, mass == 0);
-    o->shape = shape;
-    o->free = mass > 0;
-    o->body.source = mass > 0 ? GW_MASS_GIVEN : o->body.source;
-    o->body.mass = mass;
-    return o;
-}
 
 static gw_scene_constraint *touches(gw_scene *s, gw_constraint_kind kind, const char *a,
                                     const char *fa, const char *b, const char *fb)
@@ -44,23 +33,6 @@ static gw_scene *weighty(void)
 static gw_shape sphere(double radius)
 {
     return (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = radius};
-}
-
-/* A floor whose top goes through the origin, turned by `slope` about y. */
-static void add_floor(gw_scene *s, double slope)
-{
-    gw_object *o = add_box(s, "floor", gw_v3(0, 0, 0), true);
-    o->shape.size = gw_v3(10, 10, 0.2);
-    o->pose.q = gw_quat_axis(gw_v3(0, 1, 0), slope);
-    o->pose.p = gw_rotate(o->pose.q, gw_v3(0, 0, -0.1));
-}
-
-static double force_of(const gw_snapshot *s)
-{
-    double sum = 0;
-    for (int i = 0; i < s->contact_count; i++)
-        sum += fabs(gw_dot(s->contacts[i].at.force, s->contacts[i].at.normal));
-    return sum;
 }
 
 /* ---- lift-off ------------------------------------------------------------------------------- */

@@ -9,20 +9,7 @@
 #include <cmocka.h>
 
 #include "rt/geometry/nurbs_nearest.h"
-#include "rt/geometry/nurbs_primitive.h"
-#include "tests/unit/free_fixture.h"
-
-#define G 9.81
-
-static gw_object *add_solid(gw_scene *s, const char *id, gw_shape shape, gw_vec3 at, double mass)
-{
-    gw_object *o = add_box(s, id, at, mass == 0);
-    o->shape = shape;
-    o->free = mass > 0;
-    o->body.source = mass > 0 ? GW_MASS_GIVEN : o->body.source;
-    o->body.mass = mass;
-    return o;
-}
+#include "tests/unit/unilateral_fixture.h"
 
 /* A solid ball, whatever it is written as. */
 static gw_object *add_ball_of(gw_scene *s, gw_shape shape, double radius, gw_vec3 at)
@@ -75,14 +62,6 @@ static gw_scene_constraint *touches(gw_scene *s, gw_constraint_kind kind, const 
     gw_scene_constraint *c = join(s, "touches", kind, a, "surface", b, "surface");
     c->unilateral = GW_CONTACT_UNILATERAL;
     return c;
-}
-
-static double force_of(const gw_snapshot *s)
-{
-    double sum = 0;
-    for (int i = 0; i < s->contact_count; i++)
-        sum += fabs(gw_dot(s->contacts[i].at.force, s->contacts[i].at.normal));
-    return sum;
 }
 
 /* ---- lift-off ------------------------------------------------------------------------------- */

@@ -203,6 +203,9 @@ function usersOf(id: string): number {
   return store.objects.value.filter((o) => o.material === id).length + links.filter((l) => l.material === id).length;
 }
 
+// What a material without a stated friction has where bodies collide.
+const DEFAULT_FRICTION = 0.3;
+
 function One({ m }: { m: Material }): JSX.Element {
   const put = (patch: Partial<Material>): void => void patchMaterial(m.id, patch);
   const users = usersOf(m.id);
@@ -235,7 +238,7 @@ function One({ m }: { m: Material }): JSX.Element {
           label={`${m.id}, friction`}
           unit=""
           step={0.05}
-          value={m.friction}
+          value={m.friction ?? DEFAULT_FRICTION}
           onCommit={(friction) => put({ friction })}
         />
         <NumberField
