@@ -124,7 +124,7 @@ static bool time_ticks(bench_row *r, gw_scene *scene)
 /* Whole ticks of bundled scenes whose contacts may separate. */
 static bool measure_ticks(bench_row *r, int which)
 {
-    static const char *const names[] = {"marble-run", "knee", "blade-under-probe"};
+    static const char *const names[] = {"marble-run", "knee", "blade-under-probe", "draw-shot"};
     return time_ticks(r, command_scene(names[which], NULL));
 }
 
@@ -190,6 +190,8 @@ int bench_surface_contact_rows(bench *rows, int room)
         {"surface-parting-marbles", "marble run, a tick", measure_ticks, 0, 250},
         {"surface-parting-knee", "knee on two condyles, a tick", measure_ticks, 1, 250},
         {"surface-parting-probe", "probe on a blade, a tick", measure_ticks, 2, 50},
+        {"surface-slipping-balls", "two balls on a cloth with friction, a tick", measure_ticks, 3,
+         100},
         {"surface-bowl-ball", "ball in a free-form bowl, detected, a tick", measure_bowl, 1, 30},
         {"surface-bowl-balls", "four such balls, a tick", measure_bowl, 4, 120},
     };
