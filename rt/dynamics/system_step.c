@@ -670,9 +670,9 @@ static void begin_substep(gw_system *s, const gw_forces *forces, double dt, subs
     b->wide = b->stiff ? (double)WHOLE / gw_implicit_formula_of(at->implicit_level).substeps
                        : width_of(s);
     gw_kinks_begin_substep(s, forces, dt * b->begin / WHOLE);
-    double most = gw_unilateral_begin_substep(s, forces, dt * b->begin / WHOLE, sum) * WHOLE / dt;
-    b->wide = fmin(fmin(b->wide, fmin(b->cut, most)), fmin(b->kink.met, b->lift.met));
-    b->wide = fmin(b->wide, WHOLE - b->begin);
+    double most = gw_unilateral_begin_substep(s, forces, dt * b->begin / WHOLE, sum) / fabs(dt);
+    b->wide = fmin(fmin(b->wide, b->cut), fmin(b->kink.met, b->lift.met));
+    b->wide = fmin(b->wide, fmin(WHOLE * most, WHOLE - b->begin));
     b->tries += is_above_start_level(at, b->stiff);
     b->kinetic = s->kinetic, b->potential = s->potential, b->rank = s->rank, b->firm = s->firm;
     save_state(s);
