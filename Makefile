@@ -33,7 +33,7 @@ ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c t
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 .PHONY: deps deps-test build lib run test unit unit-together unit-alone unit-build api api-together api-alone page \
-        beside-page check bench verify verify-systems fuzz fuzz-keep tools asan tsan format clean install
+        unit-beside-page check bench verify verify-systems fuzz fuzz-keep tools asan tsan format clean install
 
 build: $(BUILD)/guideway
 
@@ -195,15 +195,16 @@ $(BUILD)/unit/test_baselines: tests/unit/test_baselines.c $(call obj,tests/bench
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(LDFLAGS) $(LDLIBS_RT) -lcmocka
 
-# The page's tests need one processor, and that only half of the time: what measures no time runs on the others
-# meanwhile and gives way to them; what measures it runs alone.
+# The page's tests need one processor, and that only half of the time: the tests of C, which only compute, take what
+# they leave.
 test: deps-test
 	@$(MAKE) --no-print-directory $(JOBS) build unit-build
-	@$(MAKE) --no-print-directory -j2 page beside-page
-	@$(MAKE) --no-print-directory -j1 unit-alone api-alone
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory -j2 page unit-beside-page
+	@$(MAKE) --no-print-directory -j1 unit-alone api
 
-beside-page:
-	@nice -n 5 $(MAKE) --no-print-directory -j1 AT_ONCE='($$$$(nproc) + 1) / 2' check unit-together api-together
+unit-beside-page:
+	@nice -n 19 $(MAKE) --no-print-directory -j1 AT_ONCE='($$$$(nproc) + 1) / 2' unit-together
 
 $(BUILD)/example-solve: examples/solve.c $(BUILD)/libguideway.a
 	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT)

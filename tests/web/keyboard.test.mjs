@@ -87,6 +87,7 @@ suite(
       await type('table');
       await press('Enter');
       await until(async () => (await objects())[0].id === 'table', 'it is renamed');
+      await page.waitForSelector('.tree [data-key="table"]');
       await isFocused(/Name of the box/);
       await tabTo(/^$|on/, 2); // its bin, then the box to tick
       await press('Space');
