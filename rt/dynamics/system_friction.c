@@ -29,11 +29,13 @@
 #define JAMMED     1e-3 /* smallest pivot of 1 - C mu */
 #define DIRECTIONS 50   /* iterations of the direction of a slip that grows */
 #define SAME       1e-15
-#define ONSET      0.06 /* of a step's slip by friction alone: below, `settled` */
-#define TIE        1e-9 /* of friction: rounding of the acceleration as slip begins */
-#define STOPPING   1e-6 /* s: slip that would end within it is stopped */
-#define SLOWING    0.7  /* of the time in which a slip would end: longest substep; */
-#define TURNING    2.0  /* the same of that in which friction alone would end it */
+#define HELD       1e-10 /* of the inverse inertia: rounding, the other rows hold it */
+#define HELD_SLIP  1e-8  /* m/s: a contact that others hold is at rest */
+#define ONSET      0.06  /* of a step's slip by friction alone: below, `settled` */
+#define TIE        1e-9  /* of friction: rounding of the acceleration as slip begins */
+#define STOPPING   1e-6  /* s: slip that would end within it is stopped */
+#define SLOWING    0.7   /* of the time in which a slip would end: longest substep; */
+#define TURNING    2.0   /* the same of that in which friction alone would end it */
 
 bool gw_contact_may_slip(const gw_system *s, int closure)
 {
@@ -194,7 +196,9 @@ static gw_vec3 acceleration_of_slip(const gw_system *s, int closure)
 }
 
 /* Sets the settled direction of a contact, with the friction of the others as it is, and F |N d|
- * (m/s^2); returns c, < 0 where the contact could stick. */
+ * (m/s^2) of the direction d in which it slips: the settled one may jam. Returns c, < 0 where the
+ * contact could stick. Where the other rows hold the contact F |N d| is 0, and friction keeps its
+ * direction; where they hold it along a line, it slips across that. */
 static double settle(gw_system *s, int closure, double *resistance)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure], kept = *f;
@@ -219,15 +223,30 @@ static double settle(gw_system *s, int closure, double *resistance)
         double more = (lambda[k + 1] - lambda[0]) / unit;
         pull[k] = mu * more;
     }
+    double trace = n[0][0] + n[1][1];
+    int widest = n[1][1] > n[0][0];
+    bool line = !(n[0][0] * n[1][1] - n[0][1] * n[1][0] > HELD * trace * trace);
+    *resistance = 0;
+    f->settled = f->along;
+    if (!(trace > HELD / s->total_mass))
+        return excess;
     for (int i = 0; i < DIRECTIONS; i++) {
         force = mu * lambda[0] / fmax(JAMMED, 1 - pull[0] * d[0] - pull[1] * d[1]);
+        if (i == 0)
+            *resistance =
+                force * hypot(n[0][0] * d[0] + n[0][1] * d[1], n[1][0] * d[0] + n[1][1] * d[1]);
         double m[2][2] = {{force * n[0][0] + c, force * n[0][1]},
                           {force * n[1][0], force * n[1][1] + c}};
         double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
         double next[2] = {m[1][1] * a[0][0] - m[0][1] * a[0][1],
                           m[0][0] * a[0][1] - m[1][0] * a[0][0]};
+        if (line) {
+            double along = n[widest][0] * a[0][0] + n[widest][1] * a[0][1];
+            next[0] = copysign(1, along) * n[widest][0];
+            next[1] = copysign(1, along) * n[widest][1];
+        }
         double size = hypot(next[0], next[1]);
-        if (!(det > 0) || !(size > 0))
+        if (!(line || det > 0) || !(size > 0))
             break;
         next[0] /= size, next[1] /= size;
         bool same = hypot(next[0] - d[0], next[1] - d[1]) < SAME;
@@ -241,7 +260,6 @@ static double settle(gw_system *s, int closure, double *resistance)
             break;
     }
     f->settled = gw_mul_add(gw_scale(d[0], x), d[1], y);
-    *resistance = force * hypot(n[0][0] * d[0] + n[0][1] * d[1], n[1][0] * d[0] + n[1][1] * d[1]);
     return excess;
 }
 
@@ -287,6 +305,10 @@ double gw_friction_begin_substep(gw_system *s, int closure)
     double resistance, speed = f->begin;
     gw_vec3 a = acceleration_of_slip(s, closure);
     double excess = settle(s, closure, &resistance);
+    if (resistance == 0 && speed <= HELD_SLIP) {
+        f->onset = HELD_SLIP;
+        return INFINITY;
+    }
     bool grows = excess > -TIE * resistance;
     if (!grows && speed <= STOPPING * resistance)
         return 0;

@@ -351,12 +351,25 @@ static void begin_contact(gw_system *s, int closure, double zero, ending *first)
 void gw_unilateral_begin_step(gw_system *s)
 {
     s->unilateral->changes = 0;
+    s->unilateral->begins = true;
+}
+
+/* Contacts at rest that were at the limit of traction stick until they reach it again. */
+static void stick_at_rest(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count && s->unilateral->slipping > 0; i++)
+        if (s->unilateral->mode[i].phase == GW_CONTACT_SLIPS &&
+            gw_norm(gw_contact_slip(s, i)) <= GW_NO_SLIP)
+            set_phase(s, i, GW_CONTACT_STICKS);
+    s->unilateral->begins = false;
 }
 
 double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double t,
                                    gw_system_work *work)
 {
     double longest = INFINITY;
+    if (s->unilateral->begins)
+        stick_at_rest(s);
     while (any_active(s)) {
         begin_friction(s);
         double zero = find_forces(s, forces, t);

@@ -41,6 +41,7 @@ typedef struct gw_unilateral_contacts {
     gw_vec3 *traction;                   /* and the traction (N, on a, world) */
     gw_contact_friction *friction;
     int changes; /* between sticking and slipping in this step */
+    bool begins; /* the next substep is the first of the step */
     bool jammed; /* friction is inconsistent with the slip (system_friction.c) */
     /* scratch, for the contacts that slip: */
     int *list;

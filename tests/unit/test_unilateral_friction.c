@@ -139,6 +139,60 @@ static void a_ball_takes_a_slab_along(void **state)
     running_close(&r);
 }
 
+/* A rod of length 2 l, at t from the vertical, whose tip of radius r slides forward with v: in
+ * m (v' + l cos t t'' - l sin t t'^2) = -mu N, N = m (g - l sin t t'' - l cos t t'^2) and
+ * I t'' = N (mu (l cos t + r) + l sin t). x: t, t', v. Backward slip would jam. */
+static const double half_rod = 0.5;
+
+static void slope_of_rod(const double x[3], double mu, double d[3])
+{
+    double s = half_rod * sin(x[0]), c = half_rod * cos(x[0]), w2 = x[1] * x[1];
+    double arm = mu * (c + RADIUS) + s, gyration2 = half_rod * half_rod / 3;
+    double normal = (G - c * w2) / (1 + s * arm / gyration2);
+    d[0] = x[1];
+    d[1] = normal * arm / gyration2;
+    d[2] = s * w2 - mu * normal - c * d[1];
+}
+
+static void a_steep_rod_slides_until_its_tip_rests(void **state)
+{
+    (void)state;
+    const double mu = 2, h = 1e-5, start = 0.2;
+    double x[3] = {start, 0, 1};
+    int ticks = 0;
+    gw_scene *s = scene_of(1000, mu, 0);
+    running r;
+    add_floor(s, 0);
+    gw_twist t = {{x[2], 0, 0}, {0, 0, 0}};
+    gw_body *b = &add_rolling_ball(s, gw_v3(0, 0, RADIUS), t)->body;
+    double inertia = MASS * half_rod * half_rod / 3;
+    s->objects[s->object_count - 1].pose.q = gw_quat_axis(gw_v3(0, 1, 0), start);
+    b->has_com = b->has_inertia = true;
+    b->com = gw_v3(0, 0, half_rod);
+    b->inertia[0] = b->inertia[1] = inertia;
+    b->inertia[2] = 1e-3 * inertia;
+    touches(s, GW_SLIDING, "floor", "+z");
+    running_open(&r, s);
+    run(&r, 1);
+    for (; x[2] - RADIUS * x[1] > 0; ticks++) {
+        const gw_free_body *tip = body(run(&r, 1), &r, "ball");
+        for (int n = 0; n < 100; n++) {
+            double a[3], m[3], y[3];
+            slope_of_rod(x, mu, a);
+            for (int l = 0; l < 3; l++)
+                y[l] = x[l] + h / 2 * a[l];
+            slope_of_rod(y, mu, m);
+            for (int l = 0; l < 3; l++)
+                x[l] += h * m[l];
+        }
+        if (x[2] - RADIUS * x[1] > 0)
+            assert_true(fabs(tip->twist.v.x - x[2]) < 1e-6 && fabs(tip->twist.w.y - x[1]) < 1e-6);
+    }
+    print_message("rod: its tip rests after %d ticks\n", ticks);
+    assert_true(ticks > 10);
+    running_close(&r);
+}
+
 /* ---- slip that begins ----------------------------------------------------------------------- */
 
 /* Down a slope a ball rolls with 5/7 g sin a, or slips with g (sin a - mu cos a) where
@@ -425,6 +479,7 @@ int main(void)
         cmocka_unit_test(a_sliding_ball_comes_to_roll),
         cmocka_unit_test(a_sliding_cylinder_comes_to_roll),
         cmocka_unit_test(a_ball_takes_a_slab_along),
+        cmocka_unit_test(a_steep_rod_slides_until_its_tip_rests),
         cmocka_unit_test(a_ball_slips_on_a_steep_slope),
         cmocka_unit_test(a_ball_slips_before_it_leaves_a_sphere),
         cmocka_unit_test(an_ellipsoid_slides_on_a_floor),
