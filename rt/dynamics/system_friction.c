@@ -31,7 +31,7 @@
 #define SAME       1e-15
 #define HELD       1e-10 /* of the inverse inertia: rounding, the other rows hold it */
 #define HELD_SLIP  1e-8  /* m/s: a contact that others hold is at rest */
-#define ONSET      0.06  /* of a step's slip by friction alone: below, `settled` */
+#define ONSET      0.06  /* of a step's slip by friction alone: below, `growth` */
 #define TIE        1e-9  /* of friction: rounding of the acceleration as slip begins */
 #define STOPPING   1e-6  /* s: slip that would end within it is stopped */
 #define SLOWING    0.7   /* of the time in which a slip would end: longest substep; */
@@ -86,7 +86,7 @@ static gw_vec3 direction_of(const gw_contact_friction *f, gw_vec3 v, gw_vec3 alo
 {
     double rest = f->onset > 0 ? fmax(0, 1 - gw_norm(v) / f->onset) : 0;
     if (f->onset > 0)
-        v = gw_mul_add(v, f->onset * rest * rest, f->settled);
+        v = gw_mul_add(v, f->onset * rest * rest, f->growth);
     return gw_dot(v, along) > 0 ? gw_unit(v) : along;
 }
 
@@ -195,71 +195,94 @@ static gw_vec3 acceleration_of_slip(const gw_system *s, int closure)
     return a;
 }
 
-/* Sets the settled direction of a contact, with the friction of the others as it is, and F |N d|
- * (m/s^2) of the direction d in which it slips: the settled one may jam. Returns c, < 0 where the
- * contact could stick. Where the other rows hold the contact F |N d| is 0, and friction keeps its
- * direction; where they hold it along a line, it slips across that. */
-static double settle(gw_system *s, int closure, double *resistance)
+/* What a contact's friction does along its tangents, with the friction of the others as it is: for
+ * a force -F d, slip acceleration = free - F inverse d, lambda = lambda + F push . d. */
+typedef struct tangential_response {
+    double free[2], inverse[2][2]; /* m/s^2; 1/kg */
+    double lambda, push[2];        /* N; N/N */
+    bool line;                     /* other rows hold it along one tangent, */
+    bool held;                     /* or along both */
+} tangential_response;
+
+static tangential_response find_response(gw_system *s, int closure)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure], kept = *f;
     const gw_closure_row *t = tangents_of(s, closure);
     const gw_vec3 x = gw_linear_part(t[0].on_a), y = gw_linear_part(t[1].on_a);
-    double a[3][2], lambda[3], unit = fmax(1, fabs(kept.force));
+    tangential_response r = {.lambda = 0};
+    double unit = fmax(1, fabs(kept.force));
     for (int k = 0; k < 3; k++) {
         f->force = k > 0 ? unit : 0;
         f->row = k > 0 ? t[k - 1] : f->row;
         gw_system_solve_rows(s);
         gw_tree_accelerate(s);
         gw_vec3 slip = acceleration_of_slip(s, closure);
-        a[k][0] = gw_dot(slip, x), a[k][1] = gw_dot(slip, y);
-        lambda[k] = gw_contact_normal_force(s, closure, s->solution);
+        double a[2] = {gw_dot(slip, x), gw_dot(slip, y)};
+        double lambda = gw_contact_normal_force(s, closure, s->solution);
+        if (k == 0) {
+            r.free[0] = a[0], r.free[1] = a[1], r.lambda = lambda;
+            continue;
+        }
+        for (int i = 0; i < 2; i++)
+            r.inverse[i][k - 1] = (r.free[i] - a[i]) / unit;
+        r.push[k - 1] = (lambda - r.lambda) / unit;
     }
     *f = kept;
-    double mu = s->closures[closure].friction, c = 0, excess = -INFINITY, n[2][2], force = 0;
-    double pull[2];
-    double d[2] = {gw_dot(x, f->along), gw_dot(y, f->along)};
-    for (int k = 0; k < 2; k++) {
-        n[0][k] = (a[0][0] - a[k + 1][0]) / unit, n[1][k] = (a[0][1] - a[k + 1][1]) / unit;
-        double more = (lambda[k + 1] - lambda[0]) / unit;
-        pull[k] = mu * more;
-    }
-    double trace = n[0][0] + n[1][1];
+    double trace = r.inverse[0][0] + r.inverse[1][1];
+    double det = r.inverse[0][0] * r.inverse[1][1] - r.inverse[0][1] * r.inverse[1][0];
+    r.line = !(det > HELD * trace * trace);
+    r.held = !(trace > HELD / s->total_mass);
+    return r;
+}
+
+/* The direction of (F N + c) ^-1 free, along the only free tangent of a line; false: none. */
+static bool next_direction(const tangential_response *r, double force, double c, double d[2])
+{
+    const double(*n)[2] = r->inverse, *a = r->free;
     int widest = n[1][1] > n[0][0];
-    bool line = !(n[0][0] * n[1][1] - n[0][1] * n[1][0] > HELD * trace * trace);
+    double m[2][2] = {{force * n[0][0] + c, force * n[0][1]},
+                      {force * n[1][0], force * n[1][1] + c}};
+    double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    double next[2] = {m[1][1] * a[0] - m[0][1] * a[1], m[0][0] * a[1] - m[1][0] * a[0]};
+    if (r->line) {
+        double sign = copysign(1, n[widest][0] * a[0] + n[widest][1] * a[1]);
+        next[0] = sign * n[widest][0], next[1] = sign * n[widest][1];
+    }
+    double size = hypot(next[0], next[1]);
+    if (!(r->line || det > 0) || !(size > 0))
+        return false;
+    d[0] = next[0] / size, d[1] = next[1] / size;
+    return true;
+}
+
+/* Sets the direction in which a contact's slip grows, and F |N d| (m/s^2) of the direction d in
+ * which it slips: the growing one may jam. Returns c, < 0 where the contact could stick. Where the
+ * other rows hold the contact F |N d| is 0, and friction keeps its direction. */
+static double find_growth(gw_system *s, int closure, double *resistance)
+{
+    gw_contact_friction *f = &s->unilateral->friction[closure];
+    const gw_closure_row *t = tangents_of(s, closure);
+    const gw_vec3 x = gw_linear_part(t[0].on_a), y = gw_linear_part(t[1].on_a);
+    const tangential_response r = find_response(s, closure);
+    double mu = s->closures[closure].friction, excess = -INFINITY;
+    double d[2] = {gw_dot(x, f->along), gw_dot(y, f->along)};
     *resistance = 0;
-    f->settled = f->along;
-    if (!(trace > HELD / s->total_mass))
-        return excess;
-    for (int i = 0; i < DIRECTIONS; i++) {
-        force = mu * lambda[0] / fmax(JAMMED, 1 - pull[0] * d[0] - pull[1] * d[1]);
+    f->growth = f->along;
+    for (int i = 0; i < DIRECTIONS && !r.held; i++) {
+        double more = mu * r.push[0] * d[0] + mu * r.push[1] * d[1], before[2] = {d[0], d[1]};
+        double force = mu * r.lambda / fmax(JAMMED, 1 - more);
         if (i == 0)
-            *resistance =
-                force * hypot(n[0][0] * d[0] + n[0][1] * d[1], n[1][0] * d[0] + n[1][1] * d[1]);
-        double m[2][2] = {{force * n[0][0] + c, force * n[0][1]},
-                          {force * n[1][0], force * n[1][1] + c}};
-        double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
-        double next[2] = {m[1][1] * a[0][0] - m[0][1] * a[0][1],
-                          m[0][0] * a[0][1] - m[1][0] * a[0][0]};
-        if (line) {
-            double along = n[widest][0] * a[0][0] + n[widest][1] * a[0][1];
-            next[0] = copysign(1, along) * n[widest][0];
-            next[1] = copysign(1, along) * n[widest][1];
-        }
-        double size = hypot(next[0], next[1]);
-        if (!(line || det > 0) || !(size > 0))
+            *resistance = force * hypot(r.inverse[0][0] * d[0] + r.inverse[0][1] * d[1],
+                                        r.inverse[1][0] * d[0] + r.inverse[1][1] * d[1]);
+        if (!next_direction(&r, force, fmax(0, excess), d))
             break;
-        next[0] /= size, next[1] /= size;
-        bool same = hypot(next[0] - d[0], next[1] - d[1]) < SAME;
-        d[0] = next[0], d[1] = next[1];
-        double along = d[0] * a[0][0] + d[1] * a[0][1];
-        double resists =
-            d[0] * (n[0][0] * d[0] + n[0][1] * d[1]) + d[1] * (n[1][0] * d[0] + n[1][1] * d[1]);
-        excess = along - force * resists;
-        c = fmax(0, excess);
-        if (same)
+        double resists = d[0] * (r.inverse[0][0] * d[0] + r.inverse[0][1] * d[1]) +
+                         d[1] * (r.inverse[1][0] * d[0] + r.inverse[1][1] * d[1]);
+        excess = d[0] * r.free[0] + d[1] * r.free[1] - force * resists;
+        f->growth = gw_mul_add(gw_scale(d[0], x), d[1], y);
+        if (hypot(d[0] - before[0], d[1] - before[1]) < SAME)
             break;
     }
-    f->settled = gw_mul_add(gw_scale(d[0], x), d[1], y);
     return excess;
 }
 
@@ -275,7 +298,7 @@ void gw_friction_find(gw_system *s)
         if (!(u->friction[slips[i]].onset > 0))
             continue;
         double resistance;
-        settle(s, slips[i], &resistance);
+        find_growth(s, slips[i], &resistance);
         set_row(s, slips[i]);
     }
     for (int i = 0; i < count; i++)
@@ -304,7 +327,7 @@ double gw_friction_begin_substep(gw_system *s, int closure)
     gw_contact_friction *f = &s->unilateral->friction[closure];
     double resistance, speed = f->begin;
     gw_vec3 a = acceleration_of_slip(s, closure);
-    double excess = settle(s, closure, &resistance);
+    double excess = find_growth(s, closure, &resistance);
     if (resistance == 0 && speed <= HELD_SLIP) {
         f->onset = HELD_SLIP;
         return INFINITY;
@@ -313,7 +336,7 @@ double gw_friction_begin_substep(gw_system *s, int closure)
     if (!grows && speed <= STOPPING * resistance)
         return 0;
     if (speed <= GW_NO_SLIP)
-        f->along = f->settled;
+        f->along = f->growth;
     f->onset = grows && speed <= ONSET * s->dt * resistance ? ONSET * s->dt * resistance : 0;
     if (f->onset > 0)
         return INFINITY;

@@ -13,8 +13,8 @@ typedef struct gw_contact_friction {
     double force;       /* mu lambda (N): the multiplier of the row is its negative */
     double begin;       /* slip at the substep's start (m/s), */
     gw_vec3 along;      /* and its direction (world, unit) */
-    double onset;       /* a smaller slip that grows has the direction `settled` (m/s); 0: none */
-    gw_vec3 settled;
+    double onset;       /* a smaller slip that grows has the direction `growth` (m/s); 0: none */
+    gw_vec3 growth;
 } gw_contact_friction;
 
 /* True if a contact may slip: it rolls, with a limit of traction. */

@@ -387,8 +387,8 @@ static void an_ellipsoid_slides_on_a_floor(void **state)
         gw_twist to = {gw_mul_add(gw_scale(4.0 / 3, fine.twist.v), -1.0 / 3, coarse.twist.v),
                        gw_mul_add(gw_scale(4.0 / 3, fine.twist.w), -1.0 / 3, coarse.twist.w)};
         double off = gw_norm(gw_sub(b->twist.v, to.v)), turns = gw_norm(gw_sub(b->twist.w, to.w));
-        print_message("ellipsoid at %d Hz: off by %.2g m/s, %.2g rad/s, books by %.2g J\n", s->rate,
-                      off, turns, energy_error(now));
+        print_message("ellipsoid at %d Hz: off by %.2g m/s, %.2g rad/s, energy by %.2g J\n",
+                      s->rate, off, turns, energy_error(now));
         assert_true(off < 1e-7 && turns < 1e-6 && fabs(energy_error(now)) < 1e-10);
         running_close(&r1);
     }
