@@ -11,14 +11,16 @@
 
 #include "server/net/stream.h"
 
-#define STREAM_TICK_US  4000 /* of the timer: bounds age and rate of poses, and delay of events */
-#define STREAM_STATE_US 100000
-#define STREAM_YOUNG_US 25000  /* until it is so old a message `state` is sent to other clients */
-#define STREAM_SCENE_US 50000  /* between two documents of one index */
-#define STREAM_FRESH_US 1000   /* of the timer, while an event is awaited */
-#define STREAM_EVENT_US 10000  /* a document of the same index waits so long for its event */
-#define STREAM_PUSH_US  250000 /* a push ends that is not repeated within this */
-#define STREAM_AUTH_US  5000000
+#define STREAM_TICK_US   4000 /* of the timer: bounds the rate of poses and the delay of events */
+#define STREAM_NEWEST_US 1000 /* until it is so old a frame of poses is sent to other clients */
+#define STREAM_STATE_US  100000
+#define STREAM_YOUNG_US  25000  /* the same of a message `state` */
+#define STREAM_JOIN_US   20000  /* a message `state` waits so long for poses to be sent with */
+#define STREAM_SCENE_US  50000  /* between two documents of one index */
+#define STREAM_FRESH_US  1000   /* of the timer, while an event is awaited */
+#define STREAM_EVENT_US  10000  /* a document of the same index waits so long for its event */
+#define STREAM_PUSH_US   250000 /* a push ends that is not repeated within this */
+#define STREAM_AUTH_US   5000000
 #define STREAM_SILENT_US                                                                           \
     30000000 /* a client silent for so long is sent a ping, and is cut after twice that */
 #define STREAM_CLOSING_US 2000000 /* for a client to answer a close */
@@ -46,37 +48,38 @@ typedef struct stream_period {
     uint64_t period_us, next_us;
 } stream_period;
 
+/* The members that a pass reads come first. */
 typedef struct stream_client {
     struct stream_client *next;
     struct lws *wsi;
-    char accept[WS_ACCEPT]; /* answer to its handshake; empty once sent */
-    bool named;             /* its handshake named the sub-protocol */
     bool authorised, greeted;
-    ws_reader reader;
-    uint64_t heard_us;
+    bool samples;
     bool asked; /* a ping was sent since its last bytes */
     bool ping_due, pong_due;
-    unsigned char pong[WS_CONTROL];
-    size_t pong_size;
-    bool left;           /* it sent a close, which is to be sent back */
-    int left_with;       /* its code */
-    uint64_t closing_us; /* since when it is being closed (us), 0: it is not */
-    bool closed;         /* and a close was sent to it */
-    unsigned roles;      /* of its token, guard_role */
+    bool left;   /* it sent a close, which is to be sent back */
+    bool closed; /* and a close was sent to it */
     stream_close close;
+    int reply_count;
+    uint64_t heard_us;
     uint64_t auth_until_us;
+    uint64_t closing_us; /* since when it is being closed (us), 0: it is not */
+    stream_period state, poses, wrenches;
+    uint64_t wrenches_sent;            /* version of the wrenches' names that it has; 0: none */
     uint64_t version_seen, shape_seen; /* versions of the document that was sent to it */
     uint64_t scene_next_us;            /* until then a document of the same index waits */
     uint64_t event_next;               /* sequence number of the next event to send */
     uint64_t phase;                    /* of its frames, in 2^-32 of their period */
-    stream_period state, poses, wrenches;
-    uint64_t wrenches_sent; /* version of the wrenches' names that it has; 0: none */
-    bool samples;
-    uint64_t sample_next; /* the next row to send */
-    int columns_sent;     /* it has the names of so many columns */
-    char *message;        /* being received */
+    uint64_t sample_next;              /* the next row to send */
+    char accept[WS_ACCEPT];            /* answer to its handshake; empty once sent */
+    bool named;                        /* its handshake named the sub-protocol */
+    int left_with;                     /* code of its close */
+    unsigned roles;                    /* of its token, guard_role */
+    int columns_sent;                  /* it has the names of so many columns */
+    ws_reader reader;
+    unsigned char pong[WS_CONTROL];
+    size_t pong_size;
+    char *message; /* being received */
     size_t message_size;
-    int reply_count;
     gw_text *replies[STREAM_REPLIES];
 } stream_client;
 
@@ -94,7 +97,7 @@ struct gw_stream {
     const gw_guard *guard;
     struct lws_context *context;
     struct lws_vhost *vhost;
-    lws_sorted_usec_list_t timer;
+    int timer; /* descriptor, set to the next pass */
     pthread_t thread;
     bool started;
     atomic_bool stopping;
@@ -116,11 +119,13 @@ struct gw_stream {
     uint64_t scene_version;
     gw_text *state; /* newest message `state`, until it is too old */
     uint64_t state_until_us, state_event, state_version;
-    gw_text *poses; /* newest frame of poses */
+    uint64_t told_event; /* all clients were sent the state after it */
+    gw_text *poses;      /* newest frame of poses */
     uint64_t poses_shape, poses_us;
     gw_text *wrenches, *wrench_names; /* newest frame, and the message with its columns' names */
-    uint64_t wrenches_version;        /* of the document that the names belong to, */
-    uint64_t wrenches_named;          /* and of the first document with the same names */
+    uint64_t wrenches_us;
+    uint64_t wrenches_version; /* of the document that the names belong to, */
+    uint64_t wrenches_named;   /* and of the first document with the same names */
 
     stream_hold grips[STREAM_GRIPS];
     stream_client *operator; /* holds the lease of latched devices; NULL: nobody */
@@ -137,7 +142,25 @@ struct gw_stream {
     gw_snapshot now;      /* scratch: the loop's newest state */
 };
 
+/* What can become due for every client: the newest document's versions, the time since which the
+ * stream knows it (us), the number of the newest event. */
+typedef struct stream_news {
+    uint64_t now_us, version, shape, since_us, event;
+} stream_news;
+
 uint64_t stream_now_us(void);
+
+stream_news stream_news_now(gw_stream *stream);
+
+/* Sends what is due for the client: periodic frames at once, else the socket is awaited and
+ * stream_write() follows. */
+void stream_serve(gw_stream *stream, stream_client *client, const stream_news *news);
+
+/* Writes the most urgent item; for a socket that accepts more. False: the connection ends. */
+bool stream_write(gw_stream *stream, stream_client *client);
+
+/* True once after new events: every client is to get the message `state`, which is renewed. */
+bool stream_tells_event(gw_stream *stream, const stream_news *news);
 
 /* Writes the client's name, for people. */
 void stream_client_name(const stream_client *client, char by[PEER_NAME]);
