@@ -396,6 +396,26 @@ test('who does not read loses poses and holds up nobody', async () => {
   await live.close();
 });
 
+// The socket of a paused client fills up amid a frame, the rest of which is sent first when it reads again; frames of
+// another size than their head says would end the connection.
+test('who reads by fits and starts gets whole frames, and the newest', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'tray' });
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const live = await entered();
+  live.send({ op: 'subscribe', stream: 'poses', hz: 200 });
+  for (let i = 0; i < 4; i++) {
+    live.socket.pause();
+    await sleep(1500);
+    const { tick } = (await expect(200, 'GET', '/simulation')).json;
+    live.socket.resume();
+    await until('the newest frame', () => live.frames.at(-1)?.tick >= tick);
+  }
+  const states = live.messages.filter((m) => m.op === 'state').length;
+  await until('another state', () => live.messages.filter((m) => m.op === 'state').length > states);
+  for (const frame of live.frames) assert.equal(frame.size, 24 + 32 * frame.poses.length);
+  await live.close();
+});
+
 test('who reads slowly still gets every event, in order', async () => {
   const live = await entered();
   const from = live.messages.length;
