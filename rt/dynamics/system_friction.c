@@ -16,8 +16,9 @@
  *
  *   a_0 - F N d = c d,   c > 0
  *
- * which replaces v / |v| for a slip below `onset`. Otherwise substeps are short enough for the
- * change of direction. A slip that would end within STOPPING is stopped. RT safe.
+ * which replaces v / |v| for a slip below `onset`; one that reverses does so within STOPPING.
+ * Otherwise substeps are short enough for the change of direction. A slip that would end within
+ * STOPPING is stopped. RT safe.
  */
 #include "rt/dynamics/system_friction.h"
 
@@ -335,9 +336,11 @@ double gw_friction_begin_substep(gw_system *s, int closure)
     bool grows = excess > -TIE * resistance;
     if (!grows && speed <= STOPPING * resistance)
         return 0;
-    if (speed <= GW_NO_SLIP)
+    bool reverses = speed > GW_NO_SLIP && gw_dot(f->growth, f->along) < 0;
+    if (speed <= GW_NO_SLIP || (reverses && grows && speed <= STOPPING * resistance))
         f->along = f->growth;
-    f->onset = grows && speed <= ONSET * s->dt * resistance ? ONSET * s->dt * resistance : 0;
+    double most = (reverses ? STOPPING : ONSET * s->dt) * resistance;
+    f->onset = grows && speed <= most ? ONSET * s->dt * resistance : 0;
     if (f->onset > 0)
         return INFINITY;
     double longest = TURNING * speed / resistance;
