@@ -8,8 +8,8 @@
  *   constrained  the rows are active: no force of this folder acts
  *
  * A contact becomes constrained at the start of a substep, where it is closed and does not
- * separate; a rim that comes to lie flat becomes continuous. All contacts of a group are open again
- * while a collision of the group is resolved.
+ * separate; a rim that comes to lie flat on a curved surface becomes continuous. All contacts of a
+ * group are open again while a collision of the group is resolved.
  */
 #include <assert.h>
 
@@ -21,12 +21,14 @@
 #define TILTED 0.4
 #define FLAT   0.2
 
-/* Sine of the angle between a rim's axis and the normal: of one that lies flat the contact point is
- * arbitrary. 1 for other surfaces. */
+/* Sine of the angle between a rim's axis and the normal of a curved surface: of one that lies flat
+ * the contact point is arbitrary. 1 for other surfaces. */
 static double tilt_of(const gw_world *w, const gw_contact *c)
 {
     const gw_surface *on_a = &c->candidate.row->surfaces.on_a;
     gw_vec3 axis = gw_rotate(w->bodies[c->candidate.a].pose.q, on_a->axis);
+    if (c->candidate.row->surfaces.on_b.kind == GW_SURFACE_PLANE)
+        return 1;
     return on_a->kind == GW_SURFACE_RIM ? gw_norm(gw_cross(axis, c->now.normal)) : 1;
 }
 

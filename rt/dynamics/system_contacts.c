@@ -17,7 +17,7 @@
 
 #include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/curve_contact.h"
-#include "rt/dynamics/system_unilateral.h"
+#include "rt/dynamics/system_rim.h"
 
 #define FLAT                                                                                       \
     1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller           \
@@ -248,6 +248,35 @@ static void surface_rows(gw_closure_contact *k, const gw_body_frame *a, const gw
         gw_put_spin_row(velocities, a->twist.w, b->twist.w, length, x.n, x.n_dot);
 }
 
+/* A rim on a plane that may lie flat: its gap, two tilts, and the rows of rolling with the spin, of
+ * which those that its posture does not have are inactive (gw_rim_rows_aside()). */
+static void rim_rows(const gw_closure_contact *k, const gw_contact_mode *mode,
+                     const gw_body_frame *a, const gw_body_frame *b, double length,
+                     gw_closure_row *positions, gw_closure_row *velocities)
+{
+    gw_vec3 f = point_of(b, k->on_b.point), o = point_of(a, k->on_a.point), t[2], t_dot[2];
+    gw_vec3 u = gw_mat3_mul(&a->turn, k->on_a.axis);
+    gw_contact_state x = {.axis = u, .axis_dot = gw_cross(a->twist.w, u)};
+    if (mode->posture == GW_RIM_TILTED) {
+        rim_contact(k, o, velocity_at(a, o), a, b, &x);
+    } else {
+        x.n = gw_mat3_mul(&b->turn, k->on_b.axis), x.n_dot = gw_cross(b->twist.w, x.n);
+        x.c = mode->posture == GW_RIM_FLAT ? o : point_of(a, mode->pin);
+        x.c_dot = velocity_at(a, x.c);
+        x.gap = gw_dot(x.n, gw_sub(x.c, f));
+    }
+    positions->value = x.gap;
+    gw_put_point_row(positions++, a, b, x.c, x.c_dot, x.n, x.n_dot);
+    if (mode->posture == GW_RIM_FLAT)
+        parallel_rows(k, a, b, length, &x, positions);
+    if (k->motion == GW_CONTACT_SLIDES)
+        return;
+    tangents_of(&x, t, t_dot);
+    for (int i = 0; i < 2; i++)
+        gw_put_point_row(velocities++, a, b, x.c, x.c_dot, t[i], t_dot[i]);
+    gw_put_spin_row(velocities, a->twist.w, b->twist.w, length, x.n, x.n_dot);
+}
+
 static void knife_edge_row(const gw_closure_def *def, const gw_body_frame *a,
                            const gw_body_frame *b, gw_closure_row *r)
 {
@@ -295,7 +324,11 @@ void gw_contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *po
     case GW_CLOSURE_CONTACT:
     case GW_CLOSURE_KNIFE_EDGE:
         a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
-        rows_between(def, &a, &b, s->length, positions, velocities);
+        if (gw_rim_may_lie(def))
+            rim_rows(&def->contact, &s->unilateral->mode[def - s->closures], &a, &b, s->length,
+                     positions, velocities);
+        else
+            rows_between(def, &a, &b, s->length, positions, velocities);
         break;
     case GW_CLOSURE_GEAR:
         gear_row(s, def, positions);
@@ -327,6 +360,11 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
             *velocities = k->motion == GW_CONTACT_SLIDES  ? 0
                           : k->motion == GW_CONTACT_ROLLS ? 1
                                                           : 2;
+            break;
+        }
+        if (gw_rim_may_lie(def)) {
+            *positions = GW_RIM_ROWS;
+            *velocities = k->motion == GW_CONTACT_SLIDES ? 0 : 3;
             break;
         }
         *positions = parallel ? 3 : line ? 2 : 1;

@@ -25,18 +25,24 @@
 #include <math.h>
 #include <string.h>
 
-#include "rt/dynamics/system_unilateral.h"
+#include "rt/dynamics/system_rim.h"
 
 #define JAMMED     1e-3 /* smallest pivot of 1 - C mu */
 #define DIRECTIONS 50   /* iterations of the direction of a slip that grows */
 #define SAME       1e-15
+#define RIM_SAME   1e-10
 #define HELD       1e-10 /* of the inverse inertia: rounding, the other rows hold it */
 #define HELD_SLIP  1e-8  /* m/s: a contact that others hold is at rest */
 #define ONSET      0.06  /* of a step's slip by friction alone: below, `growth` */
+#define RIM_ONSET  0.5   /* the same of a flat rim: slip across it decays in onset / resistance */
 #define TIE        1e-9  /* of friction: rounding of the acceleration as slip begins */
 #define STOPPING   1e-6  /* s: slip that would end within it is stopped */
 #define SLOWING    0.7   /* of the time in which a slip would end: longest substep; */
 #define TURNING    2.0   /* the same of that in which friction alone would end it */
+#define PASSING    1e-4  /* s: substep in which the slip of a point of a flat rim may reverse */
+#define PRESSURES  50    /* iterations of the centres of pressure of flat rims */
+#define CENTRED    1e-14 /* of the radius: their change, */
+#define ROUNDING   1e-11 /* and the same where it no longer becomes less */
 
 bool gw_contact_may_slip(const gw_system *s, int closure)
 {
@@ -52,11 +58,29 @@ static const gw_closure_row *tangents_of(const gw_system *s, int closure)
     return &s->rows[k->first + k->position_rows];
 }
 
+/* The axes x, y, n of a contact's slip, along which `rows` of it act by `lever`; the number of
+ * these rows. */
+static int axes_of(const gw_system *s, int closure, gw_vec3 axis[3], double lever[3])
+{
+    const gw_closure_row *t = tangents_of(s, closure);
+    bool spins = gw_rim_spins(s, closure);
+    axis[0] = gw_linear_part(t[0].on_a), axis[1] = gw_linear_part(t[1].on_a);
+    axis[2] = gw_cross(axis[0], axis[1]);
+    lever[0] = lever[1] = 1;
+    lever[2] = s->closures[closure].contact.on_a.radius;
+    return spins ? 3 : 2;
+}
+
 gw_vec3 gw_contact_slip(const gw_system *s, int closure)
 {
     const gw_closure_row *t = tangents_of(s, closure);
-    gw_vec3 v = gw_scale(t[0].rate, gw_linear_part(t[0].on_a));
-    return gw_mul_add(v, t[1].rate, gw_linear_part(t[1].on_a));
+    gw_vec3 axis[3];
+    double lever[3];
+    int count = axes_of(s, closure, axis, lever);
+    gw_vec3 v = gw_scale(t[0].rate, axis[0]);
+    for (int i = 1; i < count; i++)
+        v = gw_mul_add(v, lever[i] * t[i].rate, axis[i]);
+    return v;
 }
 
 double gw_contact_normal_force(const gw_system *s, int closure, const double *multipliers)
@@ -71,12 +95,15 @@ double gw_contact_normal_force(const gw_system *s, int closure, const double *mu
 gw_vec3 gw_contact_traction(const gw_system *s, int closure, const double *multipliers)
 {
     const gw_closure_block *k = &s->blocks[closure];
-    gw_vec3 sum = {0, 0, 0};
+    gw_vec3 sum = {0, 0, 0}, axis[3];
+    double lever[3];
+    int count = axes_of(s, closure, axis, lever);
     for (int n = 0; n < k->active; n++) {
         int tangent = s->live[k->first + n] - k->position_rows;
-        if (tangent == 0 || tangent == 1)
-            sum = gw_mul_add(sum, multipliers[k->first + n],
-                             gw_linear_part(gw_active_row(s, k, n)->on_a));
+        if (tangent < 0 || tangent >= count)
+            continue;
+        double scale = gw_active_row(s, k, n)->scale;
+        sum = gw_mul_add(sum, scale * multipliers[k->first + n] / lever[tangent], axis[tangent]);
     }
     return sum;
 }
@@ -91,17 +118,32 @@ static gw_vec3 direction_of(const gw_contact_friction *f, gw_vec3 v, gw_vec3 alo
     return gw_dot(v, along) > 0 ? gw_unit(v) : along;
 }
 
+/* The friction of a flat rim that slips along `by`, which it replaces. */
+static void rim_friction_along(const gw_contact_friction *f, const gw_vec3 axis[3], double by[3])
+{
+    const double e[2] = {gw_dot(f->pressure, axis[0]), gw_dot(f->pressure, axis[1])};
+    const double slip[3] = {by[0], by[1], by[2]};
+    const gw_rim_friction r = gw_rim_friction_of(slip, e);
+    for (int i = 0; i < 3; i++)
+        by[i] = r.at[i][0] * slip[0] + r.at[i][1] * slip[1] + r.at[i][2] * slip[2];
+}
+
 /* The row of a contact's friction where the bodies are. */
 static void set_row(gw_system *s, int closure)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure];
     const gw_closure_row *t = tangents_of(s, closure);
-    gw_vec3 x = gw_linear_part(t[0].on_a), y = gw_linear_part(t[1].on_a), n = gw_cross(x, y);
-    gw_vec3 along = gw_unit(gw_reject(f->along, n));
+    gw_vec3 axis[3];
+    double lever[3];
+    int count = axes_of(s, closure, axis, lever);
+    gw_vec3 along = count == 3 ? f->along : gw_unit(gw_reject(f->along, axis[2]));
     gw_vec3 d = direction_of(f, gw_contact_slip(s, closure), along);
-    const double by[2] = {gw_dot(x, d), gw_dot(y, d)};
+    double by[3] = {gw_dot(axis[0], d), gw_dot(axis[1], d), gw_dot(axis[2], d)};
+    if (count == 3)
+        rim_friction_along(f, axis, by);
     f->row = (gw_closure_row){.a = t->a, .b = t->b, .scale = 1};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < count; i++) {
+        by[i] *= lever[i];
         for (int l = 0; l < 6; l++)
             f->row.on_a[l] += by[i] * t[i].on_a[l], f->row.on_b[l] += by[i] * t[i].on_b[l];
         for (int l = 0; l < 3; l++)
@@ -186,21 +228,23 @@ static double acceleration_along(const gw_system_body *k, const double on[6])
 static gw_vec3 acceleration_of_slip(const gw_system *s, int closure)
 {
     const gw_closure_row *row = tangents_of(s, closure);
-    gw_vec3 a = {0, 0, 0};
-    for (int i = 0; i < 2; i++, row++) {
+    gw_vec3 a = {0, 0, 0}, axis[3];
+    double lever[3];
+    int count = axes_of(s, closure, axis, lever);
+    for (int i = 0; i < count; i++, row++) {
         double along = row->bias + acceleration_along(&s->bodies[row->a], row->on_a);
         if (row->b != GW_GROUND)
             along += acceleration_along(gw_body_of(s, row->b), row->on_b);
-        a = gw_mul_add(a, along, gw_linear_part(row->on_a));
+        a = gw_mul_add(a, lever[i] * along, axis[i]);
     }
     return a;
 }
 
-/* What a contact's friction does along its tangents, with the friction of the others as it is: for
- * a force -F d, slip acceleration = free - F inverse d, lambda = lambda + F push . d. */
+/* What a contact's friction does along its axes, with the friction of the others as it is: for a
+ * force -F d, slip acceleration = free - F inverse d, lambda = lambda + F push . d. */
 typedef struct tangential_response {
-    double free[2], inverse[2][2]; /* m/s^2; 1/kg */
-    double lambda, push[2];        /* N; N/N */
+    double free[3], inverse[3][3]; /* m/s^2; 1/kg */
+    double lambda, push[3];        /* N; N/N */
     bool line;                     /* other rows hold it along one tangent, */
     bool held;                     /* or along both */
 } tangential_response;
@@ -209,27 +253,30 @@ static tangential_response find_response(gw_system *s, int closure)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure], kept = *f;
     const gw_closure_row *t = tangents_of(s, closure);
-    const gw_vec3 x = gw_linear_part(t[0].on_a), y = gw_linear_part(t[1].on_a);
+    gw_vec3 axis[3];
+    double lever[3];
+    int count = axes_of(s, closure, axis, lever);
     tangential_response r = {.lambda = 0};
     double unit = fmax(1, fabs(kept.force));
-    for (int k = 0; k < 3; k++) {
-        f->force = k > 0 ? unit : 0;
+    for (int k = 0; k <= count; k++) {
+        f->force = k == 0 ? 0 : k == 3 ? unit * lever[2] : unit;
         f->row = k > 0 ? t[k - 1] : f->row;
         gw_system_solve_rows(s);
         gw_tree_accelerate(s);
         gw_vec3 slip = acceleration_of_slip(s, closure);
-        double a[2] = {gw_dot(slip, x), gw_dot(slip, y)};
+        double a[3] = {gw_dot(slip, axis[0]), gw_dot(slip, axis[1]), gw_dot(slip, axis[2])};
         double lambda = gw_contact_normal_force(s, closure, s->solution);
         if (k == 0) {
-            r.free[0] = a[0], r.free[1] = a[1], r.lambda = lambda;
+            memcpy(r.free, a, sizeof a);
+            r.lambda = lambda;
             continue;
         }
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < count; i++)
             r.inverse[i][k - 1] = (r.free[i] - a[i]) / unit;
         r.push[k - 1] = (lambda - r.lambda) / unit;
     }
     *f = kept;
-    double trace = r.inverse[0][0] + r.inverse[1][1];
+    double trace = r.inverse[0][0] + r.inverse[1][1] + r.inverse[2][2];
     double det = r.inverse[0][0] * r.inverse[1][1] - r.inverse[0][1] * r.inverse[1][0];
     r.line = !(det > HELD * trace * trace);
     r.held = !(trace > HELD / s->total_mass);
@@ -239,7 +286,7 @@ static tangential_response find_response(gw_system *s, int closure)
 /* The direction of (F N + c) ^-1 free, along the only free tangent of a line; false: none. */
 static bool next_direction(const tangential_response *r, double force, double c, double d[2])
 {
-    const double(*n)[2] = r->inverse, *a = r->free;
+    const double(*n)[3] = r->inverse, *a = r->free;
     int widest = n[1][1] > n[0][0];
     double m[2][2] = {{force * n[0][0] + c, force * n[0][1]},
                       {force * n[1][0], force * n[1][1] + c}};
@@ -256,6 +303,80 @@ static bool next_direction(const tangential_response *r, double force, double c,
     return true;
 }
 
+/* What friction does at a flat rim that slips along d: A(d) d into `on`, N A(d) d into `resists`.
+ * Returns F (N). */
+static double rim_resistance(const gw_system *s, int closure, const tangential_response *r,
+                             const gw_rim_friction *a, const double d[3], double resists[3])
+{
+    double mu = s->closures[closure].friction, more = 0, on[3];
+    for (int j = 0; j < 3; j++) {
+        on[j] = a->at[j][0] * d[0] + a->at[j][1] * d[1] + a->at[j][2] * d[2];
+        more += mu * r->push[j] * on[j];
+    }
+    for (int j = 0; j < 3; j++)
+        resists[j] = r->inverse[j][0] * on[0] + r->inverse[j][1] * on[1] + r->inverse[j][2] * on[2];
+    return mu * r->lambda / fmax(JAMMED, 1 - more);
+}
+
+/* d := (F N A + c)^-1 free and its length; returns the change, < 0: there is none. */
+static double next_rim_direction(const tangential_response *r, const gw_rim_friction *a,
+                                 double force, double c, double d[3])
+{
+    double m[3][3], next[3] = {r->free[0], r->free[1], r->free[2]}, change = 0;
+    for (int j = 0; j < 3; j++)
+        for (int l = 0; l < 3; l++) {
+            m[j][l] = (j == l) * c;
+            for (int k = 0; k < 3; k++)
+                m[j][l] += force * r->inverse[j][k] * a->at[k][l];
+        }
+    if (!gw_rim_solve((const double(*)[3])m, next))
+        return -1;
+    double size = gw_norm(gw_v3(next[0], next[1], next[2]));
+    if (!(size > 0))
+        return -1;
+    for (int j = 0; j < 3; j++) {
+        change = fmax(change, fabs(next[j] / size - d[j]));
+        d[j] = next[j] / size;
+    }
+    return change;
+}
+
+/* find_growth() of a flat rim that may spin: a_0 - F N A(d) d = c d, by iteration from the growth
+ * that was found last. */
+static double find_rim_growth(gw_system *s, int closure, const tangential_response *r,
+                              double *resistance)
+{
+    gw_contact_friction *f = &s->unilateral->friction[closure];
+    double excess = -INFINITY, lever[3], resists[3];
+    gw_vec3 axis[3], was = f->growth;
+    axes_of(s, closure, axis, lever);
+    const double e[2] = {gw_dot(f->pressure, axis[0]), gw_dot(f->pressure, axis[1])};
+    double d[3] = {gw_dot(axis[0], f->along), gw_dot(axis[1], f->along), gw_dot(axis[2], f->along)};
+    double pull = gw_norm(gw_v3(r->free[0], r->free[1], r->free[2]));
+    gw_rim_friction a = gw_rim_friction_of(d, e);
+    double force = rim_resistance(s, closure, r, &a, d, resists);
+    *resistance = r->held ? 0 : force * gw_norm(gw_v3(resists[0], resists[1], resists[2]));
+    f->growth = f->along;
+    if (!(pull > TIE * *resistance) || r->held)
+        return excess;
+    if (gw_norm2(was) > 0.5)
+        d[0] = gw_dot(axis[0], was), d[1] = gw_dot(axis[1], was), d[2] = gw_dot(axis[2], was);
+    for (int i = 0; i < DIRECTIONS; i++) {
+        a = gw_rim_friction_of(d, e);
+        force = rim_resistance(s, closure, r, &a, d, resists);
+        excess = 0;
+        for (int j = 0; j < 3; j++)
+            excess += d[j] * (r->free[j] - force * resists[j]);
+        double change = next_rim_direction(r, &a, force, fmax(excess, HELD * pull), d);
+        if (change < 0)
+            break;
+        f->growth = gw_mul_add(gw_mul_add(gw_scale(d[0], axis[0]), d[1], axis[1]), d[2], axis[2]);
+        if (change < RIM_SAME)
+            break;
+    }
+    return excess;
+}
+
 /* Sets the direction in which a contact's slip grows, and F |N d| (m/s^2) of the direction d in
  * which it slips: the growing one may jam. Returns c, < 0 where the contact could stick. Where the
  * other rows hold the contact F |N d| is 0, and friction keeps its direction. */
@@ -265,6 +386,8 @@ static double find_growth(gw_system *s, int closure, double *resistance)
     const gw_closure_row *t = tangents_of(s, closure);
     const gw_vec3 x = gw_linear_part(t[0].on_a), y = gw_linear_part(t[1].on_a);
     const tangential_response r = find_response(s, closure);
+    if (gw_rim_spins(s, closure))
+        return find_rim_growth(s, closure, &r, resistance);
     double mu = s->closures[closure].friction, excess = -INFINITY;
     double d[2] = {gw_dot(x, f->along), gw_dot(y, f->along)};
     *resistance = 0;
@@ -287,10 +410,31 @@ static double find_growth(gw_system *s, int closure, double *resistance)
     return excess;
 }
 
-void gw_friction_find(gw_system *s)
+/* Sets the centres of pressure of flat rims under the present friction. Returns the largest change,
+ * of the radius. */
+static double find_pressures(gw_system *s, int count, const int *slips)
 {
     gw_unilateral_contacts *u = s->unilateral;
-    int count = 0, *slips = u->list;
+    bool solved = false;
+    double most = 0;
+    for (int i = 0; i < count; i++) {
+        if (!gw_rim_spins(s, slips[i]))
+            continue;
+        if (!solved)
+            gw_system_solve_rows(s);
+        solved = true;
+        gw_vec3 was = u->friction[slips[i]].pressure;
+        u->friction[slips[i]].pressure = gw_rim_pressure(s, slips[i], s->solution);
+        most = fmax(most, gw_distance(was, u->friction[slips[i]].pressure));
+    }
+    return most;
+}
+
+/* gw_friction_find() for the present centres of pressure; the contacts that slip into `slips`. */
+static int find_forces(gw_system *s, int *slips)
+{
+    gw_unilateral_contacts *u = s->unilateral;
+    int count = 0;
     double *m = u->matrix, *lambda = u->normal;
     for (int i = 0; i < s->closure_count; i++)
         if (u->mode[i].phase == GW_CONTACT_SLIPS)
@@ -321,6 +465,30 @@ void gw_friction_find(gw_system *s)
     u->jammed = !solve(count, m, lambda);
     for (int i = 0; i < count && !u->jammed; i++)
         u->friction[slips[i]].force = s->closures[slips[i]].friction * lambda[i];
+    return count;
+}
+
+void gw_friction_find(gw_system *s)
+{
+    double change = INFINITY;
+    for (int i = 0; i < PRESSURES && change > CENTRED; i++) {
+        int count = find_forces(s, s->unilateral->list);
+        if (s->unilateral->jammed)
+            break;
+        double was = change;
+        change = find_pressures(s, count, s->unilateral->list);
+        if (change < ROUNDING && change > 0.5 * was)
+            break;
+    }
+}
+
+/* The least slip of a point of a flat rim (m/s). */
+static double least_slip_of(const gw_system *s, int closure)
+{
+    gw_vec3 axis[3], v = gw_contact_slip(s, closure);
+    double lever[3];
+    axes_of(s, closure, axis, lever);
+    return fabs(gw_norm(gw_reject(v, axis[2])) - fabs(gw_dot(v, axis[2])));
 }
 
 double gw_friction_begin_substep(gw_system *s, int closure)
@@ -339,10 +507,13 @@ double gw_friction_begin_substep(gw_system *s, int closure)
     bool reverses = speed > GW_NO_SLIP && gw_dot(f->growth, f->along) < 0;
     if (speed <= GW_NO_SLIP || (reverses && grows && speed <= STOPPING * resistance))
         f->along = f->growth;
-    double most = (reverses ? STOPPING : ONSET * s->dt) * resistance;
-    f->onset = grows && speed <= most ? ONSET * s->dt * resistance : 0;
+    double share = gw_rim_spins(s, closure) ? RIM_ONSET : ONSET;
+    double most = (reverses ? STOPPING : share * s->dt) * resistance;
+    f->onset = grows && speed <= most ? share * s->dt * resistance : 0;
     if (f->onset > 0)
         return INFINITY;
     double longest = TURNING * speed / resistance;
+    if (gw_rim_spins(s, closure))
+        longest = fmin(longest, fmax(PASSING, least_slip_of(s, closure) / resistance));
     return gw_dot(a, f->along) > 0 ? longest : fmin(longest, SLOWING * speed / gw_norm(a));
 }

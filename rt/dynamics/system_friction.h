@@ -15,17 +15,18 @@ typedef struct gw_contact_friction {
     gw_vec3 along;      /* and its direction (world, unit) */
     double onset;       /* a smaller slip that grows has the direction `growth` (m/s); 0: none */
     gw_vec3 growth;
+    gw_vec3 pressure; /* flat rim: its centre of pressure (world, of the radius; system_rim.h) */
 } gw_contact_friction;
 
 /* True if a contact may slip: it rolls, with a limit of traction. */
 bool gw_contact_may_slip(const gw_system *system, int closure);
 
 /* The slip of a contact (m/s, world): the velocity of a relative to b at the contact point, across
- * the normal. */
+ * the normal; of a flat rim that of its centre, with the spin times the radius along the normal. */
 gw_vec3 gw_contact_slip(const gw_system *system, int closure);
 
 /* The force along the normal (N), and that of the rows of rolling on a (N, world), by multipliers
- * as in system->solution. */
+ * as in system->solution; of a flat rim with the couple over the radius along the normal. */
 double gw_contact_normal_force(const gw_system *system, int closure, const double *multipliers);
 gw_vec3 gw_contact_traction(const gw_system *system, int closure, const double *multipliers);
 

@@ -746,13 +746,13 @@ static bool cut_at_kink(gw_system *s, substep *b, double dt, gw_system_work *sum
 }
 
 /* True if the substep is to be repeated, up to where a contact's phase ends (also at its begin). */
-static bool cut_at_lift_off(gw_system *s, substep *b, const gw_forces *forces, double dt)
+static bool cut_at_end(gw_system *s, substep *b, const gw_forces *f, double dt, gw_system_work *w)
 {
-    if (!gw_unilateral_detect(s, forces, dt * (b->begin + b->wide) / WHOLE, b->wide, &b->lift))
+    if (!gw_unilateral_detect(s, f, dt * (b->begin + b->wide) / WHOLE, b->wide, &b->lift))
         return false;
     restore_substep_start(s, b, dt);
     if (b->lift.met == 0)
-        gw_unilateral_lift_off(s, 0, &b->lift);
+        gw_unilateral_lift_off(s, 0, &b->lift, w);
     return true;
 }
 
@@ -801,7 +801,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         bool closed = finish_substep(s, open, &removed);
         b.held = closed && is_held_at_singular_posture(s, &b);
         own.dissipated += b.held ? removed : 0;
-        if (closed && (cut_at_kink(s, &b, dt, sum) || cut_at_lift_off(s, &b, forces, dt)))
+        if (closed && (cut_at_kink(s, &b, dt, sum) || cut_at_end(s, &b, forces, dt, sum)))
             continue;
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
         repetition again = last == TOO_COARSE ? repeat_substep(s, &b, dt, &own, &doubted) : TAKEN;
@@ -814,7 +814,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         slip_bristles(s, turns, forces, dt * (b.begin + b.wide) / WHOLE, &own);
         if (b.kink.active)
             cross_kink(s, &b, dt * (b.begin + b.wide) / WHOLE, dt, &own);
-        gw_unilateral_lift_off(s, b.wide, &b.lift);
+        gw_unilateral_lift_off(s, b.wide, &b.lift, &own);
         gw_system_add_work(sum, 1, &own);
         if (!all_finite(s))
             return FAILED;

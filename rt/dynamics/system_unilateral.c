@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "rt/dynamics/surface_contact.h"
+#include "rt/dynamics/system_rim.h"
 
 #define PROJECTIONS 8     /* Newton steps onto the rows of a contact that becomes active */
 #define ON_ROWS     1e-10 /* of the length: residual after them, */
@@ -30,9 +31,11 @@
 #define CONVERGED   1e-11 /* of the value at the substep's start: it is zero */
 #define NARROW      1e-9  /* sixteenths: width of a bracket whose ends are the same time */
 #define TRIALS      16
-#define MARGIN      1e-3 /* of a bracket: a trial is no nearer to its ends */
-#define STICKS      1e-8 /* m/s: a contact that closes with a smaller slip sticks */
-#define CHANGES     64   /* between sticking and slipping in a step: then contacts stick */
+#define MARGIN      1e-3  /* of a bracket: a trial is no nearer to its ends */
+#define STICKS      1e-8  /* m/s: a contact that closes with a smaller slip sticks */
+#define LEVEL       1e-12 /* rad: a pinned rim below this lies flat */
+#define FALLS       16    /* of rims in a step that rock: then they lie */
+#define CHANGES     64    /* between sticking and slipping in a step: then contacts stick */
 
 static bool is_active(const gw_system *s, int closure)
 {
@@ -52,6 +55,7 @@ void gw_unilateral_apply(gw_system *s)
             k->aside = 3u << k->position_rows;
             u->slipping++;
         }
+        k->aside |= gw_rim_rows_aside(s, i);
         k->idle = (k->idle & ~gw_all_rows(k)) | k->aside;
         for (int n = 0; n < k->rows && !is_active(s, i); n++)
             s->rows[k->first + n] = (gw_closure_row){.a = k->a, .b = k->b, .scale = 1};
@@ -153,6 +157,7 @@ bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_plac
         gw_system_continue_contact(s, closure, place);
     s->corrected = 0;
     s->unilateral->force[closure] = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+    gw_rim_begin(s, closure);
     set_phase(s, closure, GW_CONTACT_STICKS);
     if (gw_contact_may_slip(s, closure)) {
         gw_vec3 slip = gw_contact_slip(s, closure);
@@ -215,6 +220,10 @@ static double ending_function(const gw_system *s, int closure, gw_contact_ending
         return normal_force(s, closure);
     case GW_ENDS_AT_EDGE:
         return edge_distance(s, closure);
+    case GW_ENDS_FLAT:
+        return gw_rim_flat_surplus(s, closure);
+    case GW_ENDS_TILTED:
+        return gw_rim_tilt(s, closure);
     case GW_ENDS_STICKING:
         return phase == GW_CONTACT_STICKS ? u->surplus[closure] : INFINITY;
     case GW_CONTACT_ENDINGS:
@@ -227,13 +236,14 @@ static double ending_function(const gw_system *s, int closure, gw_contact_ending
 /* The value that counts as negative; `zero`: force that counts as none (N). */
 static double least_value(gw_contact_ending which, double zero)
 {
-    return which == GW_ENDS_AT_EDGE ? 0 : -zero;
+    return which == GW_ENDS_AT_EDGE ? 0 : which == GW_ENDS_TILTED ? -LEVEL : -zero;
 }
 
 /* False for the end of sticking after too many changes in this step. */
 static bool may_end(const gw_system *s, gw_contact_ending which)
 {
-    return which != GW_ENDS_STICKING || s->unilateral->changes <= CHANGES;
+    return (which != GW_ENDS_STICKING || s->unilateral->changes <= CHANGES) &&
+           (which != GW_ENDS_FLAT || s->unilateral->falls <= FALLS);
 }
 
 /* Traction of contacts that stick, and how much more they bear. */
@@ -247,8 +257,12 @@ static void find_tractions(gw_system *s)
             continue;
         multipliers = multipliers ? multipliers : gw_closures_least_multipliers(s);
         u->traction[i] = gw_contact_traction(s, i, multipliers);
-        u->surplus[i] = s->closures[i].friction * gw_contact_normal_force(s, i, multipliers) -
-                        gw_norm(u->traction[i]);
+        double bears = s->closures[i].friction * gw_contact_normal_force(s, i, multipliers);
+        double size = gw_norm(u->traction[i]);
+        if (gw_rim_spins(s, i))
+            size = gw_rim_traction_size(s, i, u->traction[i], gw_rim_pressure(s, i, multipliers),
+                                        bears);
+        u->surplus[i] = bears - size;
     }
 }
 
@@ -274,14 +288,58 @@ static void stick(gw_system *s, int closure, gw_system_work *work)
     gw_system_energy(s, &s->kinetic, &s->potential);
 }
 
-static void end_phase(gw_system *s, int closure, gw_contact_ending which)
+/*
+ * A pinned rim falls flat: an inelastic impact along the rows of a flat one, of which those of
+ * friction are active if it sticks. Where its impulse would have to act beyond the circle, the rim
+ * rocks: only the point in that direction is hit, and the rim is pinned to it.
+ */
+static void fall_flat(gw_system *s, int closure, gw_system_work *work)
+{
+    gw_contact_mode *m = &s->unilateral->mode[closure];
+    double before = s->kinetic + s->potential;
+    for (int i = 0; i < s->body_count; i++)
+        gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->home[i]);
+    m->posture = GW_RIM_FLAT;
+    set_phase(s, closure, m->phase);
+    gw_closures_project(s, PROJECTIONS);
+    if (gw_rim_flat_surplus(s, closure) < 0 && ++s->unilateral->falls <= FALLS) {
+        gw_rim_tips(s, closure);
+        for (int i = 0; i < s->body_count; i++)
+            gw_joint_copy(&s->bodies[i], &s->home[i], &s->bodies[i].joint);
+        set_phase(s, closure, m->phase);
+        gw_closures_project(s, PROJECTIONS);
+    }
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    work->dissipated += before - s->kinetic - s->potential;
+}
+
+static void end_phase(gw_system *s, int closure, gw_contact_ending which, gw_system_work *work)
 {
     gw_unilateral_contacts *u = s->unilateral;
-    if (which == GW_ENDS_STICKING) {
+    gw_contact_phase phase = u->mode[closure].phase;
+    switch (which) {
+    case GW_ENDS_AT_EDGE:
+    case GW_ENDS_BY_FORCE:
+        set_phase(s, closure, GW_CONTACT_OPEN);
+        break;
+    case GW_ENDS_FLAT:
+        gw_rim_tips(s, closure);
+        set_phase(s, closure, phase);
+        break;
+    case GW_ENDS_TILTED:
+        if (u->mode[closure].posture == GW_RIM_PINNED) {
+            fall_flat(s, closure, work);
+            break;
+        }
+        gw_rim_pin(s, closure);
+        set_phase(s, closure, phase);
+        break;
+    case GW_ENDS_STICKING:
         u->changes++;
         begin_to_slip(s, closure, gw_neg(u->traction[closure]));
-    } else {
-        set_phase(s, closure, GW_CONTACT_OPEN);
+        break;
+    case GW_CONTACT_ENDINGS:
+        assert(false);
     }
 }
 
@@ -350,7 +408,7 @@ static void begin_contact(gw_system *s, int closure, double zero, ending *first)
 
 void gw_unilateral_begin_step(gw_system *s)
 {
-    s->unilateral->changes = 0;
+    s->unilateral->changes = s->unilateral->falls = 0;
     s->unilateral->begins = true;
 }
 
@@ -364,12 +422,20 @@ static void stick_at_rest(gw_system *s)
     s->unilateral->begins = false;
 }
 
+static void begin_rims(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count && s->unilateral->count > 0; i++)
+        if (is_active(s, i) && gw_rim_begin_substep(s, i))
+            set_phase(s, i, s->unilateral->mode[i].phase);
+}
+
 double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double t,
                                    gw_system_work *work)
 {
     double longest = INFINITY;
     if (s->unilateral->begins)
         stick_at_rest(s);
+    begin_rims(s);
     while (any_active(s)) {
         begin_friction(s);
         double zero = find_forces(s, forces, t);
@@ -380,10 +446,13 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
         if (s->unilateral->jammed && s->unilateral->slipping > 0)
             end_jam(s, work);
         else if (first.closure >= 0)
-            end_phase(s, first.closure, first.which);
+            end_phase(s, first.closure, first.which, work);
         else if (!stop_slip(s, work, &longest))
             break;
     }
+    for (int i = 0; i < s->closure_count && s->unilateral->count > 0; i++)
+        if (is_active(s, i))
+            longest = fmin(longest, gw_rim_longest_substep(s, i));
     return longest;
 }
 
@@ -489,9 +558,9 @@ bool gw_unilateral_detect(gw_system *s, const gw_forces *forces, double t, doubl
     return true;
 }
 
-void gw_unilateral_lift_off(gw_system *s, double wide, gw_lift_off *x)
+void gw_unilateral_lift_off(gw_system *s, double wide, gw_lift_off *x, gw_system_work *work)
 {
     if (x->active && wide == x->met)
-        end_phase(s, x->closure, x->which);
+        end_phase(s, x->closure, x->which, work);
     *x = (gw_lift_off){.met = INFINITY};
 }

@@ -16,16 +16,28 @@ typedef enum gw_contact_phase {
     GW_CONTACT_SLIPS   /* those along tangents are not: friction (system_friction.h) */
 } gw_contact_phase;
 
+/* How the rim of a contact on a plane touches it (system_rim.c). */
+typedef enum gw_rim_posture {
+    GW_RIM_TILTED, /* at its lowest point; of other contacts too */
+    GW_RIM_PINNED, /* nearly flat: at a point fixed to the rim */
+    GW_RIM_FLAT    /* with the whole circle */
+} gw_rim_posture;
+
 /* The part of a system's state that a contact has, of every closure. */
 typedef struct gw_contact_mode {
     gw_contact_phase phase;
     gw_vec3 along; /* direction in which it began to slip (world, unit) */
+    gw_rim_posture posture;
+    gw_vec3 pin; /* the point fixed to the rim (in a's frame); of a tilted one the direction across
+                    its axis that was up at the substep's start (world) */
 } gw_contact_mode;
 
 /* What ends a contact's phase: one of these becomes negative. Of several the first one does. */
 typedef enum gw_contact_ending {
     GW_ENDS_AT_EDGE,  /* contact: the distance from an edge (m), */
     GW_ENDS_BY_FORCE, /* or the normal force (N) */
+    GW_ENDS_FLAT,     /* flat rim: the normal force beyond that which tips it over an edge (N) */
+    GW_ENDS_TILTED,   /* tilted or pinned rim: its posture (rad) */
     GW_ENDS_STICKING, /* mu lambda less the traction (N) */
     GW_CONTACT_ENDINGS
 } gw_contact_ending;
@@ -41,6 +53,7 @@ typedef struct gw_unilateral_contacts {
     gw_vec3 *traction;                   /* and the traction (N, on a, world) */
     gw_contact_friction *friction;
     int changes; /* between sticking and slipping in this step */
+    int falls;   /* of rims that rocked in this step */
     bool begins; /* the next substep is the first of the step */
     bool jammed; /* friction is inconsistent with the slip (system_friction.c) */
     /* scratch, for the contacts that slip: */
@@ -97,7 +110,9 @@ bool gw_unilateral_detect(gw_system *system, const gw_forces *forces, double t, 
                           gw_lift_off *search);
 
 /* After a substep of `wide` sixteenths was accepted: if a contact's phase ends there, it lifts off
- * or begins to slip; ends the search. */
-void gw_unilateral_lift_off(gw_system *system, double wide, gw_lift_off *search);
+ * or begins to slip, or a rim changes its posture; ends the search. Adds what that dissipates to
+ * `work`. */
+void gw_unilateral_lift_off(gw_system *system, double wide, gw_lift_off *search,
+                            gw_system_work *work);
 
 #endif
