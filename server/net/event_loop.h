@@ -1,6 +1,6 @@
 /*
  * An event loop on a thread of its own: readiness of sockets by epoll, a periodic timer, and a stop
- * on request. The listener, the relay and the replies of state each run one.
+ * on request. The listener, the relay, the replies of state and the stream each run one.
  *
  * An all-zero struct is a loop that was never opened. watch() may be called on any thread, the
  * others on the thread that owns the loop.

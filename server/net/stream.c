@@ -1,5 +1,6 @@
 /*
- * The stream: libwebsockets on a thread of its own, with sockets that the listener accepted. A pass
+ * The stream: an event loop, and the sockets that the listener accepted, which libwebsockets reads
+ * and writes when the loop finds them ready. A pass
  * over all clients every STREAM_TICK_US, and at every wake-up, makes their periodic frames due and
  * sends what is due (stream_send.c). Other threads may only call stream_adopt(), stream_wake() and
  * stream_count().
@@ -11,6 +12,8 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -19,7 +22,8 @@
 #include "server/schema/wire.h"
 
 #define PHASE_STEP        0x9e3779b9u /* 2^32 by the golden ratio: its multiples lie evenly */
-#define SENT_UNREAD_BYTES 1024        /* TCP_NOTSENT_LOWAT: limits outdated frames in the kernel */
+#define CLOSE_MS          250 /* of the period in which connections that are being closed are seen to */
+#define SENT_UNREAD_BYTES 1024 /* TCP_NOTSENT_LOWAT: limits outdated frames in the kernel */
 
 uint64_t stream_now_us(void)
 {
@@ -102,11 +106,42 @@ static void serve_clients(gw_stream *stream)
     }
 }
 
+/* ---- readiness of sockets -------------------------------------------------------------------- */
+
+/* Has the event loop watch for what the client needs: bytes to read, and room to write if it asks.
+ * Where the system refuses, on_period() finds both out. */
+static void await_socket(stream_client *client)
+{
+    int fd = lws_get_socket_fd(client->wsi);
+    uint32_t events = client->asks ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    if (client->asks != client->awaited &&
+        event_loop_watch(&client->stream->loop, EPOLL_CTL_MOD, fd, (uint32_t)fd, events))
+        client->awaited = client->asks;
+}
+
+void stream_ask(stream_client *client)
+{
+    lws_callback_on_writable(client->wsi);
+    client->asks = true;
+    await_socket(client);
+}
+
+/* The socket accepts more. False: the connection ends. */
+static bool on_writable(gw_stream *stream, stream_client *client)
+{
+    client->asks = false;
+    bool open = stream_write(stream, client);
+    client->asks = client->asks && open;
+    await_socket(client);
+    return open;
+}
+
 /* ---- clients ------------------------------------------------------------------------------- */
 
 static void enter_client(gw_stream *stream, stream_client *client, struct lws *wsi)
 {
-    *client = (stream_client){.wsi = wsi,
+    *client = (stream_client){.stream = stream,
+                              .wsi = wsi,
                               .next = stream->clients,
                               .phase = stream->next_phase,
                               .heard_us = stream_now_us()};
@@ -115,7 +150,7 @@ static void enter_client(gw_stream *stream, stream_client *client, struct lws *w
     client->authorised = client->roles != 0;
     client->auth_until_us = stream_now_us() + STREAM_AUTH_US;
     stream->clients = client;
-    lws_callback_on_writable(wsi);
+    stream_ask(client);
 }
 
 static void leave_client(gw_stream *stream, stream_client *client)
@@ -140,13 +175,13 @@ static void take_part(gw_stream *stream, stream_client *client, const unsigned c
 {
     if (client->message_size + size > STREAM_MESSAGE) {
         client->close = STREAM_CLOSE_TOO_LARGE;
-        lws_callback_on_writable(client->wsi);
+        stream_ask(client);
         return;
     }
     char *more = realloc(client->message, client->message_size + size + 1);
     if (!more) { /* the rest of it would be taken for another message */
         client->close = STREAM_CLOSE_TOO_LARGE;
-        lws_callback_on_writable(client->wsi);
+        stream_ask(client);
         return;
     }
     client->message = more;
@@ -163,7 +198,7 @@ static void take_part(gw_stream *stream, stream_client *client, const unsigned c
 static void close_client(stream_client *client, stream_close close)
 {
     client->close = close;
-    lws_callback_on_writable(client->wsi);
+    stream_ask(client);
 }
 
 /* Handles one piece of a frame. False: the connection ends. */
@@ -180,12 +215,12 @@ static bool take_piece(gw_stream *stream, stream_client *client, const ws_piece 
         memcpy(client->pong, piece->data, piece->size);
         client->pong_size = piece->size;
         client->pong_due = true;
-        lws_callback_on_writable(client->wsi);
+        stream_ask(client);
         return true;
     case WS_CLOSED:
         client->left = true;
         client->left_with = piece->code;
-        lws_callback_on_writable(client->wsi);
+        stream_ask(client);
         return !client->closed;
     case WS_BROKEN:
         close_client(client, (stream_close)piece->code);
@@ -258,6 +293,7 @@ static void adopt_waiting(gw_stream *stream)
             atomic_fetch_sub(&stream->open, 1);
             continue;
         }
+        (void)event_loop_watch(&stream->loop, EPOLL_CTL_ADD, fd, (uint32_t)fd, EPOLLIN);
         stream_client *client = lws_wsi_user(wsi);
         enter_client(stream, client, wsi);
         client->named = about.named;
@@ -293,7 +329,7 @@ void stream_wake(void *stream)
 {
     gw_stream *s = stream;
     if (atomic_load(&s->open) > 0)
-        lws_cancel_service(s->context);
+        eventfd_write(s->wake, 1);
 }
 
 int stream_count(gw_stream *stream)
@@ -301,10 +337,9 @@ int stream_count(gw_stream *stream)
     return atomic_load(&stream->open);
 }
 
-/* ---- libwebsockets ------------------------------------------------------------------------- */
+/* ---- the event loop -------------------------------------------------------------------------- */
 
-/* The timer is a descriptor: those of libwebsockets are late by the time that their callbacks take,
- * and by up to a millisecond. Setting it makes it unreadable until it expires. */
+/* Setting the timer makes it unreadable until it expires. */
 static void set_timer(gw_stream *stream, uint64_t after_us)
 {
     const struct itimerspec at = {.it_value = {.tv_nsec = (long)(1000 * after_us)}};
@@ -324,6 +359,7 @@ static void serve_on(gw_stream *stream)
     set_timer(stream, next - now);
 }
 
+/* An event of libwebsockets. -1: it closes the connection. */
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *data,
                     size_t size)
 {
@@ -331,9 +367,13 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
     stream_client *client = user;
     switch (reason) {
     case LWS_CALLBACK_RAW_RX:
-        return receive_bytes(stream, client, data, size);
+        if (receive_bytes(stream, client, data, size) == 0)
+            return 0;
+        client->asks = false; /* while it is being closed */
+        await_socket(client);
+        return -1;
     case LWS_CALLBACK_RAW_WRITEABLE:
-        return stream_write(stream, client) ? 0 : -1;
+        return on_writable(stream, client) ? 0 : -1;
     case LWS_CALLBACK_RAW_CLOSE:
         leave_client(stream, client);
         return 0;
@@ -342,41 +382,42 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         if (!atomic_load(&stream->stopping))
             atomic_fetch_sub(&stream->open, 1);
         return 0;
-    case LWS_CALLBACK_RAW_RX_FILE: /* the timer, which serve_on() sets again */
-        serve_on(stream);
-        return 0;
-    case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
-        adopt_waiting(stream);
-        serve_on(stream);
-        return 0;
     default:
         return 0;
     }
 }
 
-static void *stream_thread(void *context)
+/* libwebsockets handles only sockets that are ready: its own loop would poll all of them each
+ * time. */
+static void on_ready(void *context, uint32_t id, uint32_t events)
 {
     gw_stream *stream = context;
-    niceness_set(NICENESS_SOCKETS);
-    while (!atomic_load(&stream->stopping))
-        if (lws_service(stream->context, 0) < 0)
-            break;
-    return NULL;
+    eventfd_t count;
+    if (id == (uint32_t)stream->timer)
+        serve_on(stream);
+    else if (id == (uint32_t)stream->wake) {
+        eventfd_read(stream->wake, &count);
+        adopt_waiting(stream);
+        serve_on(stream);
+    } else {
+        struct lws_pollfd ready = {(int)id, POLLIN | POLLOUT, (short)events};
+        lws_service_fd(stream->context, &ready);
+    }
 }
 
-/* Makes the timer's expiry an event of libwebsockets. */
-static bool watch_timer(gw_stream *stream)
+/* Runs the time-outs of libwebsockets, for connections that are being closed. */
+static void on_period(void *context)
 {
-    stream->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (stream->timer < 0)
-        return false;
-    lws_sock_file_fd_type timer = {.filefd = stream->timer};
-    set_timer(stream, STREAM_TICK_US);
-    return lws_adopt_descriptor_vhost(stream->vhost, LWS_ADOPT_RAW_FILE_DESC, timer,
-                                      protocols[0].name, NULL);
+    gw_stream *stream = context;
+    lws_service(stream->context, -1);
 }
 
-static bool start_stream(gw_stream *stream)
+static bool watch(gw_stream *stream, int fd)
+{
+    return fd >= 0 && event_loop_watch(&stream->loop, EPOLL_CTL_ADD, fd, (uint32_t)fd, EPOLLIN);
+}
+
+static bool start_stream(gw_stream *stream, gw_error *error)
 {
     struct lws_context_creation_info info = {.port = CONTEXT_PORT_NO_LISTEN_SERVER,
                                              .protocols = protocols,
@@ -384,36 +425,60 @@ static bool start_stream(gw_stream *stream)
                                              .gid = -1,
                                              .uid = -1,
                                              .user = stream};
+    const event_loop_def def = {.thread = "gw-stream",
+                                .what = "the stream",
+                                .niceness = NICENESS_SOCKETS,
+                                .period_ms = CLOSE_MS,
+                                .context = stream,
+                                .on_event = on_ready,
+                                .on_timer = on_period};
+    if (!event_loop_open(&stream->loop, &def, error))
+        return false;
     lws_set_log_level(0, NULL);
+    stream->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    stream->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     stream->context = lws_create_context(&info);
     stream->vhost = stream->context ? lws_create_vhost(stream->context, &info) : NULL;
-    if (!stream->vhost || !watch_timer(stream) ||
-        pthread_create(&stream->thread, NULL, stream_thread, stream) != 0)
-        return false;
-    pthread_setname_np(stream->thread, "gw-stream");
-    stream->started = true;
-    return true;
+    if (!stream->vhost || !watch(stream, stream->timer) || !watch(stream, stream->wake))
+        return gw_fail(error, GW_FAILED, "", "the stream could not be started");
+    set_timer(stream, STREAM_TICK_US);
+    return event_loop_start(&stream->loop, error);
+}
+
+static bool allocate_rows(gw_stream *stream)
+{
+    stream->columns = wire_sample_columns(0);
+    size_t cells = STREAM_ROWS * (size_t)stream->columns;
+    stream->rows = calloc(cells, sizeof *stream->rows);
+    stream->ticks = calloc(STREAM_ROWS, sizeof *stream->ticks);
+    stream->records = calloc(STREAM_RECORDS, sizeof *stream->records);
+    return stream->rows && stream->ticks && stream->records;
 }
 
 gw_stream *stream_create(gw_app *app, const gw_guard *guard, gw_error *error)
 {
     assert(app && guard);
     gw_stream *stream = calloc(1, sizeof *stream);
-    if (stream) {
-        stream->app = app;
-        stream->guard = guard;
-        stream->columns = wire_sample_columns(0);
-        pthread_mutex_init(&stream->lock, NULL);
-        size_t cells = STREAM_ROWS * (size_t)stream->columns;
-        stream->rows = calloc(cells, sizeof *stream->rows);
-        stream->ticks = calloc(STREAM_ROWS, sizeof *stream->ticks);
-        stream->records = calloc(STREAM_RECORDS, sizeof *stream->records);
+    if (!stream) {
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        return NULL;
     }
-    if (stream && stream->rows && stream->ticks && stream->records && start_stream(stream))
+    stream->app = app;
+    stream->guard = guard;
+    stream->timer = stream->wake = -1;
+    pthread_mutex_init(&stream->lock, NULL);
+    if (!allocate_rows(stream))
+        gw_fail(error, GW_FAILED, "", "memory is short");
+    else if (start_stream(stream, error))
         return stream;
-    gw_fail(error, GW_FAILED, "", "the stream could not be started");
     stream_destroy(stream);
     return NULL;
+}
+
+static void close_open(int fd)
+{
+    if (fd >= 0)
+        close(fd);
 }
 
 void stream_destroy(gw_stream *stream)
@@ -421,14 +486,14 @@ void stream_destroy(gw_stream *stream)
     if (!stream)
         return;
     atomic_store(&stream->stopping, true);
-    if (stream->started) {
-        lws_cancel_service(stream->context);
-        pthread_join(stream->thread, NULL);
-    }
+    event_loop_stop(&stream->loop);
     for (int i = 0; i < stream->adopted_count; i++)
         close(stream->adopted[i].fd);
     if (stream->context)
         lws_context_destroy(stream->context);
+    event_loop_finish(&stream->loop);
+    close_open(stream->timer);
+    close_open(stream->wake);
     text_unref(stream->scene);
     text_unref(stream->state);
     text_unref(stream->poses);

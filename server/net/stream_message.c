@@ -40,7 +40,7 @@ static void reply_text(stream_client *client, gw_text *text)
         text_unref(text);
         client->close = STREAM_CLOSE_TOO_MANY;
     }
-    lws_callback_on_writable(client->wsi);
+    stream_ask(client);
 }
 
 static void send_reply(stream_client *client, json_t *value)
@@ -141,7 +141,7 @@ static bool on_auth(stream_request *now)
         stream_let_go(now->stream, now->client);
         now->client->roles = 0;
         now->client->close = STREAM_CLOSE_NO_TOKEN;
-        lws_callback_on_writable(now->client->wsi);
+        stream_ask(now->client);
         return true;
     }
     if (!(roles & GUARD_OPERATE)) { /* while it has its former roles, which allow it */
@@ -150,7 +150,7 @@ static bool on_auth(stream_request *now)
     }
     now->client->authorised = true;
     now->client->roles = roles;
-    lws_callback_on_writable(now->client->wsi);
+    stream_ask(now->client);
     return true;
 }
 
@@ -406,7 +406,7 @@ static bool dispatch_message(stream_request *now, const json_t *json)
         op++;
     if (!now->client->authorised && op != WIRE_AUTH) {
         now->client->close = STREAM_CLOSE_NO_TOKEN;
-        lws_callback_on_writable(now->client->wsi);
+        stream_ask(now->client);
         return true;
     }
     if (op < WIRE_OPS && operations[op].role & ~now->client->roles)

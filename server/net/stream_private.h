@@ -9,6 +9,7 @@
 #include <libwebsockets.h>
 #include <pthread.h>
 
+#include "server/net/event_loop.h"
 #include "server/net/stream.h"
 
 #define STREAM_TICK_US   4000 /* of the timer: bounds the rate of poses and the delay of events */
@@ -51,13 +52,16 @@ typedef struct stream_period {
 /* The members that a pass reads come first. */
 typedef struct stream_client {
     struct stream_client *next;
+    gw_stream *stream;
     struct lws *wsi;
     bool authorised, greeted;
     bool samples;
     bool asked; /* a ping was sent since its last bytes */
     bool ping_due, pong_due;
-    bool left;   /* it sent a close, which is to be sent back */
-    bool closed; /* and a close was sent to it */
+    bool asks;    /* for its socket to be awaited until it accepts more, */
+    bool awaited; /* which it is */
+    bool left;    /* it sent a close, which is to be sent back */
+    bool closed;  /* and a close was sent to it */
     stream_close close;
     int reply_count;
     uint64_t heard_us;
@@ -98,8 +102,8 @@ struct gw_stream {
     struct lws_context *context;
     struct lws_vhost *vhost;
     int timer; /* descriptor, set to the next pass */
-    pthread_t thread;
-    bool started;
+    event_loop loop;
+    int wake; /* descriptor, written by other threads */
     atomic_bool stopping;
 
     pthread_mutex_t lock;
@@ -151,6 +155,9 @@ typedef struct stream_news {
 uint64_t stream_now_us(void);
 
 stream_news stream_news_now(gw_stream *stream);
+
+/* stream_write() is to be called when the client's socket accepts more. */
+void stream_ask(stream_client *client);
 
 /* Sends what is due for the client: periodic frames at once, else the socket is awaited and
  * stream_write() follows. */

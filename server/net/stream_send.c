@@ -124,15 +124,21 @@ static struct iovec framed(const gw_text *text, ws_opcode kind)
     return (struct iovec){text->data - size, size + text->size};
 }
 
-static bool write_bytes(stream_client *client, struct iovec bytes)
+/* libwebsockets keeps what the socket does not accept. False: the connection ends. */
+static bool write_bytes(stream_client *client, void *data, size_t size)
 {
-    return lws_write(client->wsi, bytes.iov_base, bytes.iov_len, LWS_WRITE_RAW) >= 0;
+    if (lws_write(client->wsi, data, size, LWS_WRITE_RAW) < 0)
+        return false;
+    if (lws_partial_buffered(client->wsi))
+        stream_ask(client);
+    return true;
 }
 
 /* Sends one message or frame. False: the connection ends. */
 static bool write_text(stream_client *client, const gw_text *text, ws_opcode kind)
 {
-    return write_bytes(client, framed(text, kind));
+    struct iovec frame = framed(text, kind);
+    return write_bytes(client, frame.iov_base, frame.iov_len);
 }
 
 /* Sends a control frame of `size` bytes, WS_CONTROL at most. */
@@ -141,7 +147,7 @@ static bool write_control(stream_client *client, ws_opcode kind, const void *dat
     unsigned char frame[LWS_PRE + WS_HEAD + WS_CONTROL], *at = frame + LWS_PRE;
     size_t head = ws_head(kind, size, at);
     memcpy(at + head, data, size);
-    return lws_write(client->wsi, at, head + size, LWS_WRITE_RAW) >= 0;
+    return write_bytes(client, at, head + size);
 }
 
 /* Sends the answer to the client's handshake. */
@@ -154,7 +160,7 @@ static bool write_accept(stream_client *client)
                  "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n%s\r\n",
                  client->accept, client->named ? "Sec-WebSocket-Protocol: guideway.v1\r\n" : "");
     client->accept[0] = 0;
-    return lws_write(client->wsi, (unsigned char *)answer, (size_t)size, LWS_WRITE_RAW) >= 0;
+    return write_bytes(client, answer, (size_t)size);
 }
 
 static bool send_hello(gw_stream *stream, stream_client *client)
@@ -209,7 +215,7 @@ static bool send_event(gw_stream *stream, stream_client *client)
     gw_text *event = app_log_get(stream->app, client->event_next);
     if (!event) {
         client->close = STREAM_CLOSE_TOO_SLOW;
-        lws_callback_on_writable(client->wsi);
+        stream_ask(client);
         return true;
     }
     client->event_next++;
@@ -329,17 +335,16 @@ static frame_set due_frames(gw_stream *stream, stream_client *client, const stre
     return set;
 }
 
-/* Writes the frames without their first `done` bytes; libwebsockets keeps what the socket does not
- * accept. False: the connection ends. */
+/* Writes the frames without their first `done` bytes. False: the connection ends. */
 static bool write_frames(stream_client *client, const frame_set *set, size_t done)
 {
     bool open = true;
     for (int i = 0; i < set->count; i++) {
-        struct iovec part = set->parts[i];
-        size_t skip = done < part.iov_len ? done : part.iov_len;
+        const struct iovec *part = &set->parts[i];
+        size_t skip = done < part->iov_len ? done : part->iov_len;
         done -= skip;
-        part = (struct iovec){(char *)part.iov_base + skip, part.iov_len - skip};
-        open = open && (part.iov_len == 0 || write_bytes(client, part));
+        if (open && skip < part->iov_len)
+            open = write_bytes(client, (char *)part->iov_base + skip, part->iov_len - skip);
         set->periods[i]->due = false;
     }
     return open;
@@ -359,7 +364,7 @@ static void send_frames(gw_stream *stream, stream_client *client, const stream_n
         sent = sendmsg(lws_get_socket_fd(client->wsi), &message,
                        MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR);
     if (sent <= 0) /* full, or broken, which libwebsockets finds out too */
-        lws_callback_on_writable(client->wsi);
+        stream_ask(client);
     else if (!write_frames(client, &set, (size_t)sent))
         lws_set_timeout(client->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
 }
@@ -457,7 +462,7 @@ void stream_serve(gw_stream *stream, stream_client *client, const stream_news *n
         send_frames(stream, client, news);
         return;
     case DUE_OTHERS:
-        lws_callback_on_writable(client->wsi);
+        stream_ask(client);
         return;
     }
 }

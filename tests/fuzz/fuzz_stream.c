@@ -49,10 +49,9 @@ uint64_t stream_now_us(void)
     return clock_us;
 }
 
-int lws_callback_on_writable(struct lws *wsi)
+void stream_ask(stream_client *client)
 {
-    (void)wsi;
-    return 0;
+    (void)client;
 }
 
 lws_sockfd_type lws_get_socket_fd(struct lws *wsi)
