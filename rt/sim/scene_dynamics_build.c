@@ -332,25 +332,33 @@ static int dof_of(const gw_scene_dynamics *m)
     return dof;
 }
 
+/* Appends candidates, of which there may be none and then no array. Returns where they begin. */
+static int append_candidates(gw_contact_candidate *all, int *count,
+                             const gw_contact_candidate *more, int more_count)
+{
+    int first = *count;
+    if (more_count > 0)
+        memcpy(all + first, more, (size_t)more_count * sizeof *all);
+    *count += more_count;
+    return first;
+}
+
 static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
                        const gw_world_body *bodies, gw_error *error)
 {
-    size_t constraints = (size_t)m->unilaterals->count, limits = (size_t)m->limits.count;
-    size_t edges = (size_t)m->edges.count;
-    gw_contact_candidate *all = calloc(constraints + limits + edges + 1, sizeof *all);
+    int count = 0, most = m->unilaterals->count + m->limits.count + m->edges.count;
+    gw_contact_candidate *all = calloc((size_t)most + 1, sizeof *all);
     if (!all)
         return gw_fail(error, GW_FAILED, "", "no memory for contacts");
-    memcpy(all, m->unilaterals->candidates, constraints * sizeof *all);
-    memcpy(all + constraints, m->limits.candidates, limits * sizeof *all);
-    memcpy(all + constraints + limits, m->edges.candidates, edges * sizeof *all);
-    m->limits.first = (int)constraints;
-    m->edges.first = (int)(constraints + limits);
+    append_candidates(all, &count, m->unilaterals->candidates, m->unilaterals->count);
+    m->limits.first = append_candidates(all, &count, m->limits.candidates, m->limits.count);
+    m->edges.first = append_candidates(all, &count, m->edges.candidates, m->edges.count);
     gw_world_def world = {.system_count = m->world_system_count,
                           .model_bytes = largest_model(m),
                           .dof = dof_of(m),
                           .body_count = m->world_body_count,
                           .bodies = bodies,
-                          .unilateral_count = (int)(constraints + limits + edges),
+                          .unilateral_count = count,
                           .unilaterals = all,
                           .alone = !def->scene->contact.enabled,
                           .rules = def->scene->contact.rules};
