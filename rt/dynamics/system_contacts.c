@@ -338,9 +338,9 @@ void gw_contact_rows(const gw_system *s, gw_closure_def *def, gw_closure_row *po
     }
 }
 
-void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities)
+/* gw_closure_row_counts() without the rows of rims that lie flat. */
+static void row_counts_between(const gw_closure_def *def, int *positions, int *velocities)
 {
-    assert(def && positions && velocities);
     const gw_closure_contact *k = &def->contact;
     bool parallel = are_parallel_cylinders(k), line = is_line_contact(k) && !parallel;
     *positions = *velocities = 0;
@@ -362,11 +362,6 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
                                                           : 2;
             break;
         }
-        if (gw_rim_may_lie(def)) {
-            *positions = GW_RIM_ROWS;
-            *velocities = k->motion == GW_CONTACT_SLIDES ? 0 : 3;
-            break;
-        }
         *positions = parallel ? 3 : line ? 2 : 1;
         *velocities = 2 * (k->motion != GW_CONTACT_SLIDES);
         if (k->motion == GW_CONTACT_ROLLS_PURELY ||
@@ -374,6 +369,16 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
             *velocities += *velocities > 0 && !parallel;
         break;
     }
+}
+
+void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities)
+{
+    assert(def && positions && velocities);
+    row_counts_between(def, positions, velocities);
+    if (!gw_rim_may_lie(def))
+        return;
+    *positions = GW_RIM_ROWS;
+    *velocities = def->contact.motion == GW_CONTACT_SLIDES ? 0 : 3;
 }
 
 int gw_closure_wrenches(const gw_closure_def *closure, const gw_pose *a, const gw_pose *b,
@@ -384,7 +389,7 @@ int gw_closure_wrenches(const gw_closure_def *closure, const gw_pose *a, const g
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     gw_closure_row rows[GW_CLOSURE_WRENCHES] = {0};
     int positions, velocities;
-    gw_closure_row_counts(&def, &positions, &velocities);
+    row_counts_between(&def, &positions, &velocities);
     assert(positions + velocities <= GW_CLOSURE_WRENCHES);
     rows_between(&def, &frame_a, &frame_b, 1, rows, rows + positions);
     for (int i = 0; i < positions + velocities; i++) {

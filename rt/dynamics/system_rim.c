@@ -1,8 +1,9 @@
 /*
- * Rims of unilateral contacts on planes that lie flat. A tilted rim touches at its lowest point,
- * which moves around it at a rate |w| / tilt. Below a tilt of NEARLY_FLAT the contact point is
- * fixed to the rim ("pinned"). As the rim comes to lie it touches with the whole circle: the gap of
- * its centre o and two tilts are zero,
+ * Rims on planes that lie flat, of contacts that may lift off and of those that are kept both ways,
+ * for which lambda may have either sign while they are not flat. A tilted rim touches at its lowest
+ * point, which moves around it at a rate |w| / tilt. Below a tilt of NEARLY_FLAT the contact point
+ * is fixed to the rim ("pinned"). As the rim comes to lie it touches with the whole circle: the gap
+ * of its centre o and two tilts are zero,
  *
  *   n . (o - f) = 0,   u . t_1 = u . t_2 = 0
  *
@@ -48,8 +49,8 @@
 
 bool gw_rim_may_lie(const gw_closure_def *c)
 {
-    return c->kind == GW_CLOSURE_CONTACT && c->unilateral &&
-           c->contact.on_a.kind == GW_SURFACE_RIM && c->contact.on_b.kind == GW_SURFACE_PLANE;
+    return c->kind == GW_CLOSURE_CONTACT && c->contact.on_a.kind == GW_SURFACE_RIM &&
+           c->contact.on_b.kind == GW_SURFACE_PLANE;
 }
 
 bool gw_rim_is_flat(const gw_system *s, int closure)
@@ -70,7 +71,7 @@ unsigned gw_rim_rows_aside(const gw_system *s, int closure)
     bool slips = s->unilateral->mode[closure].phase == GW_CONTACT_SLIPS;
     if (!gw_rim_may_lie(c))
         return 0;
-    return (flat ? 0 : tilts) | (rolls && (!flat || slips) ? spin : 0);
+    return (flat ? 0 : tilts) | (rolls && (!flat || slips || !c->unilateral) ? spin : 0);
 }
 
 /* ---- geometry ------------------------------------------------------------------------------- */
@@ -273,7 +274,7 @@ double gw_rim_traction_size(const gw_system *s, int closure, gw_vec3 traction, g
 
 double gw_rim_flat_surplus(const gw_system *s, int closure)
 {
-    if (!gw_rim_is_flat(s, closure))
+    if (!gw_rim_is_flat(s, closure) || s->is_offset)
         return INFINITY;
     return gw_contact_normal_force(s, closure, s->solution) -
            gw_norm(couple_of(s, closure, s->solution)) / radius_of(s, closure);
@@ -283,7 +284,7 @@ double gw_rim_tilt(const gw_system *s, int closure)
 {
     const gw_closure_def *c = &s->closures[closure];
     const gw_contact_mode *m = &s->unilateral->mode[closure];
-    if (!gw_rim_may_lie(c) || m->posture == GW_RIM_FLAT)
+    if (!gw_rim_may_lie(c) || m->posture == GW_RIM_FLAT || s->is_offset)
         return INFINITY;
     gw_vec3 n = normal_of(s, closure);
     if (m->posture == GW_RIM_TILTED)
@@ -320,8 +321,13 @@ void gw_rim_pin(gw_system *s, int closure)
 bool gw_rim_begin_substep(gw_system *s, int closure)
 {
     gw_contact_mode *m = &s->unilateral->mode[closure];
-    if (!gw_rim_may_lie(&s->closures[closure]) || m->posture == GW_RIM_FLAT)
+    const gw_closure_def *c = &s->closures[closure];
+    if (!gw_rim_may_lie(c) || m->posture == GW_RIM_FLAT || s->is_offset)
         return false;
+    if (!c->unilateral && m->posture == GW_RIM_TILTED && tilt_of(s, closure) < NEARLY_FLAT) {
+        gw_rim_begin(s, closure);
+        return true;
+    }
     gw_vec3 up = gw_reject(normal_of(s, closure), axis_of(s, closure));
     bool was_pinned = m->posture == GW_RIM_PINNED;
     if (was_pinned && !(gw_norm(up) > TILTED))

@@ -1,5 +1,5 @@
 /*
- * Rims of unilateral contacts on planes that lie flat (system_rim.c). Inside of rt/dynamics; RT
+ * Rims on planes that lie flat (system_rim.c). Inside of rt/dynamics; RT
  * safe.
  */
 #ifndef GW_DYNAMICS_SYSTEM_RIM_H

@@ -34,8 +34,15 @@
 #define MARGIN      1e-3  /* of a bracket: a trial is no nearer to its ends */
 #define STICKS      1e-8  /* m/s: a contact that closes with a smaller slip sticks */
 #define LEVEL       1e-12 /* rad: a pinned rim below this lies flat */
+#define ROCKS       1e-9  /* m/s, of the mass: impulse with which a rim rocks */
 #define FALLS       16    /* of rims in a step that rock: then they lie */
 #define CHANGES     64    /* between sticking and slipping in a step: then contacts stick */
+
+/* True if a contact has a mode: it may lift off, or its rim may lie flat. */
+static bool has_mode(const gw_system *s, int closure)
+{
+    return s->closures[closure].unilateral || gw_rim_may_lie(&s->closures[closure]);
+}
 
 static bool is_active(const gw_system *s, int closure)
 {
@@ -48,15 +55,18 @@ void gw_unilateral_apply(gw_system *s)
     u->slipping = 0;
     for (int i = 0; i < s->closure_count && u->count > 0; i++) {
         gw_closure_block *k = &s->blocks[i];
-        if (!s->closures[i].unilateral)
+        if (!has_mode(s, i))
             continue;
+        if (!s->closures[i].unilateral)
+            u->mode[i].phase = GW_CONTACT_STICKS;
         k->aside = is_active(s, i) ? 0 : gw_all_rows(k);
         if (u->mode[i].phase == GW_CONTACT_SLIPS) {
             k->aside = 3u << k->position_rows;
             u->slipping++;
         }
         k->aside |= gw_rim_rows_aside(s, i);
-        k->idle = (k->idle & ~gw_all_rows(k)) | k->aside;
+        bool leaves_out = s->is_offset && !s->closures[i].unilateral;
+        k->idle = (k->idle & ~gw_all_rows(k)) | k->aside | (leaves_out ? k->left_out : 0);
         for (int n = 0; n < k->rows && !is_active(s, i); n++)
             s->rows[k->first + n] = (gw_closure_row){.a = k->a, .b = k->b, .scale = 1};
     }
@@ -69,7 +79,7 @@ bool gw_unilateral_init(gw_system *s)
     if (!u)
         return false;
     for (int i = 0; i < s->closure_count; i++) {
-        u->count += s->closures[i].unilateral;
+        u->count += has_mode(s, i);
         slipping += gw_contact_may_slip(s, i);
     }
     u->mode = calloc(n, sizeof *u->mode);
@@ -217,7 +227,7 @@ static double ending_function(const gw_system *s, int closure, gw_contact_ending
     gw_contact_phase phase = u->mode[closure].phase;
     switch (which) {
     case GW_ENDS_BY_FORCE:
-        return normal_force(s, closure);
+        return s->closures[closure].unilateral ? normal_force(s, closure) : INFINITY;
     case GW_ENDS_AT_EDGE:
         return edge_distance(s, closure);
     case GW_ENDS_FLAT:
@@ -266,10 +276,21 @@ static void find_tractions(gw_system *s)
     }
 }
 
+/* True if a contact's phase may end by its forces. */
+static bool has_forces(const gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++)
+        if (is_active(s, i) && (s->closures[i].unilateral || gw_rim_is_flat(s, i)))
+            return true;
+    return false;
+}
+
 /* Accelerations and multipliers where the bodies are; returns the force that counts as zero (N). */
 static double find_forces(gw_system *s, const gw_forces *forces, double t)
 {
     double most = 1;
+    if (!has_forces(s))
+        return PULLS;
     gw_system_find_accelerations(s, forces, t);
     find_tractions(s);
     for (int i = 0; i < s->closure_count; i++)
@@ -289,9 +310,9 @@ static void stick(gw_system *s, int closure, gw_system_work *work)
 }
 
 /*
- * A pinned rim falls flat: an inelastic impact along the rows of a flat one, of which those of
- * friction are active if it sticks. Where its impulse would have to act beyond the circle, the rim
- * rocks: only the point in that direction is hit, and the rim is pinned to it.
+ * A rim falls flat: an inelastic impact along the rows of a flat one, of which those of friction
+ * are active if it sticks. Where its impulse would have to act beyond the circle, the rim rocks:
+ * only the point in that direction is hit, and the rim is pinned to it.
  */
 static void fall_flat(gw_system *s, int closure, gw_system_work *work)
 {
@@ -302,7 +323,8 @@ static void fall_flat(gw_system *s, int closure, gw_system_work *work)
     m->posture = GW_RIM_FLAT;
     set_phase(s, closure, m->phase);
     gw_closures_project(s, PROJECTIONS);
-    if (gw_rim_flat_surplus(s, closure) < 0 && ++s->unilateral->falls <= FALLS) {
+    bool rocks = gw_rim_flat_surplus(s, closure) < -ROCKS * s->total_mass;
+    if (rocks && ++s->unilateral->falls <= FALLS) {
         gw_rim_tips(s, closure);
         for (int i = 0; i < s->body_count; i++)
             gw_joint_copy(&s->bodies[i], &s->home[i], &s->bodies[i].joint);
@@ -422,11 +444,15 @@ static void stick_at_rest(gw_system *s)
     s->unilateral->begins = false;
 }
 
-static void begin_rims(gw_system *s)
+static void begin_rims(gw_system *s, gw_system_work *work)
 {
     for (int i = 0; i < s->closure_count && s->unilateral->count > 0; i++)
-        if (is_active(s, i) && gw_rim_begin_substep(s, i))
-            set_phase(s, i, s->unilateral->mode[i].phase);
+        if (is_active(s, i) && gw_rim_begin_substep(s, i)) {
+            if (gw_rim_is_flat(s, i))
+                fall_flat(s, i, work);
+            else
+                set_phase(s, i, s->unilateral->mode[i].phase);
+        }
 }
 
 double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double t,
@@ -435,7 +461,7 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
     double longest = INFINITY;
     if (s->unilateral->begins)
         stick_at_rest(s);
-    begin_rims(s);
+    begin_rims(s, work);
     while (any_active(s)) {
         begin_friction(s);
         double zero = find_forces(s, forces, t);
@@ -505,6 +531,8 @@ static void add_row(const gw_closure_row *r, double by, gw_wrench *w)
 /* Keeps the wrenches of all active contacts, by the multipliers that find_forces() left. */
 static void keep_forces(gw_system *s)
 {
+    if (!has_forces(s))
+        return;
     const double *multipliers = gw_closures_least_multipliers(s);
     for (int i = 0; i < s->closure_count; i++) {
         gw_wrench *w = &s->unilateral->force[i];

@@ -44,7 +44,7 @@ typedef enum gw_contact_ending {
 
 /* The unilateral contacts of a system; arrays have an entry per closure. */
 typedef struct gw_unilateral_contacts {
-    int count; /* of unilateral closures, */
+    int count; /* of unilateral closures, and of rims on planes that are kept both ways, */
     int slipping;
     gw_contact_mode *mode;
     double (*begin)[GW_CONTACT_ENDINGS]; /* the values of an active one at the substep's start */
