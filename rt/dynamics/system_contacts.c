@@ -254,27 +254,31 @@ static void rim_rows(const gw_closure_contact *k, const gw_contact_mode *mode,
                      const gw_body_frame *a, const gw_body_frame *b, double length,
                      gw_closure_row *positions, gw_closure_row *velocities)
 {
-    gw_vec3 f = point_of(b, k->on_b.point), o = point_of(a, k->on_a.point), t[2], t_dot[2];
-    gw_vec3 u = gw_mat3_mul(&a->turn, k->on_a.axis);
-    gw_contact_state x = {.axis = u, .axis_dot = gw_cross(a->twist.w, u)};
+    gw_vec3 o = point_of(a, k->on_a.point), t[2], t_dot[2];
+    bool flat = mode->posture == GW_RIM_FLAT;
+    gw_contact_state x = {0};
     if (mode->posture == GW_RIM_TILTED) {
         rim_contact(k, o, velocity_at(a, o), a, b, &x);
     } else {
         x.n = gw_mat3_mul(&b->turn, k->on_b.axis), x.n_dot = gw_cross(b->twist.w, x.n);
-        x.c = mode->posture == GW_RIM_FLAT ? o : point_of(a, mode->pin);
+        x.c = flat ? o : point_of(a, mode->pin);
         x.c_dot = velocity_at(a, x.c);
-        x.gap = gw_dot(x.n, gw_sub(x.c, f));
+        x.gap = gw_dot(x.n, gw_sub(x.c, point_of(b, k->on_b.point)));
     }
     positions->value = x.gap;
     gw_put_point_row(positions++, a, b, x.c, x.c_dot, x.n, x.n_dot);
-    if (mode->posture == GW_RIM_FLAT)
+    if (flat) {
+        x.axis = gw_mat3_mul(&a->turn, k->on_a.axis);
+        x.axis_dot = gw_cross(a->twist.w, x.axis);
         parallel_rows(k, a, b, length, &x, positions);
+    }
     if (k->motion == GW_CONTACT_SLIDES)
         return;
     tangents_of(&x, t, t_dot);
     for (int i = 0; i < 2; i++)
         gw_put_point_row(velocities++, a, b, x.c, x.c_dot, t[i], t_dot[i]);
-    gw_put_spin_row(velocities, a->twist.w, b->twist.w, length, x.n, x.n_dot);
+    if (flat || k->motion == GW_CONTACT_ROLLS_PURELY)
+        gw_put_spin_row(velocities, a->twist.w, b->twist.w, length, x.n, x.n_dot);
 }
 
 static void knife_edge_row(const gw_closure_def *def, const gw_body_frame *a,

@@ -27,22 +27,23 @@
 
 #include "rt/dynamics/system_rim.h"
 
-#define JAMMED     1e-3 /* smallest pivot of 1 - C mu */
-#define DIRECTIONS 50   /* iterations of the direction of a slip that grows */
-#define SAME       1e-15
-#define RIM_SAME   1e-10
-#define HELD       1e-10 /* of the inverse inertia: rounding, the other rows hold it */
-#define HELD_SLIP  1e-8  /* m/s: a contact that others hold is at rest */
-#define ONSET      0.06  /* of a step's slip by friction alone: below, `growth` */
-#define RIM_ONSET  0.5   /* the same of a flat rim: slip across it decays in onset / resistance */
-#define TIE        1e-9  /* of friction: rounding of the acceleration as slip begins */
-#define STOPPING   1e-6  /* s: slip that would end within it is stopped */
-#define SLOWING    0.7   /* of the time in which a slip would end: longest substep; */
-#define TURNING    2.0   /* the same of that in which friction alone would end it */
-#define PASSING    1e-4  /* s: substep in which the slip of a point of a flat rim may reverse */
-#define PRESSURES  50    /* iterations of the centres of pressure of flat rims */
-#define CENTRED    1e-14 /* of the radius: their change, */
-#define ROUNDING   1e-11 /* and the same where it no longer becomes less */
+#define JAMMED      1e-3 /* smallest pivot of 1 - C mu */
+#define DIRECTIONS  50   /* iterations of the direction of a slip that grows */
+#define SAME        1e-15
+#define RIM_SAME    1e-10
+#define HELD        1e-10 /* of the inverse inertia: rounding, the other rows hold it */
+#define HELD_SLIP   1e-8  /* m/s: a contact that others hold is at rest */
+#define ONSET       0.06  /* of a step's slip by friction alone: below, `growth` */
+#define RIM_ONSET   0.5   /* the same of a flat rim: slip across it decays in onset / resistance */
+#define TIE         1e-9  /* of friction: rounding of the acceleration as slip begins */
+#define STOPPING    1e-6  /* s: slip that would end within it is stopped */
+#define SLOWING     0.7   /* of the time in which a slip would end: longest substep; */
+#define TURNING     2.0   /* the same of that in which friction alone would end it */
+#define RIM_TURNING 0.5   /* and of a rim, which friction slows less along its slip than across */
+#define PASSING     1e-4  /* s: substep in which the slip of a point of a flat rim may reverse */
+#define PRESSURES   50    /* iterations of the centres of pressure of flat rims */
+#define CENTRED     1e-14 /* of the radius: their change, */
+#define ROUNDING    1e-11 /* and the same where it no longer becomes less */
 
 bool gw_contact_may_slip(const gw_system *s, int closure)
 {
@@ -512,7 +513,8 @@ double gw_friction_begin_substep(gw_system *s, int closure)
     f->onset = grows && speed <= most ? share * s->dt * resistance : 0;
     if (f->onset > 0)
         return INFINITY;
-    double longest = TURNING * speed / resistance;
+    bool rim = gw_rim_may_lie(&s->closures[closure]);
+    double longest = (rim ? RIM_TURNING : TURNING) * speed / resistance;
     if (gw_rim_spins(s, closure))
         longest = fmin(longest, fmax(PASSING, least_slip_of(s, closure) / resistance));
     return gw_dot(a, f->along) > 0 ? longest : fmin(longest, SLOWING * speed / gw_norm(a));

@@ -37,7 +37,7 @@
 #define NEARLY_FLAT 1e-5 /* sine of the tilt; */
 #define TILTED      2e-5 /* from this on a pinned rim has a lowest point again */
 #define FLAT        1e-6 /* a contact that begins with a smaller tilt is flat */
-#define FALLING     0.7  /* of the time in which a tilted rim would fall flat: longest substep */
+#define FALLING     0.3  /* of the time in which a tilted rim would fall flat: longest substep */
 #define POINTS      64   /* of the circle */
 #define INWARDS     1e-9 /* 1 - e at least: the pressure has a width */
 #define STILL       1e-9 /* least k': a point of the rim is at rest */
@@ -324,16 +324,17 @@ bool gw_rim_begin_substep(gw_system *s, int closure)
     const gw_closure_def *c = &s->closures[closure];
     if (!gw_rim_may_lie(c) || m->posture == GW_RIM_FLAT || s->is_offset)
         return false;
-    if (!c->unilateral && m->posture == GW_RIM_TILTED && tilt_of(s, closure) < NEARLY_FLAT) {
+    gw_vec3 up = gw_reject(normal_of(s, closure), axis_of(s, closure));
+    double tilt = gw_norm(up);
+    bool was_pinned = m->posture == GW_RIM_PINNED;
+    if (!c->unilateral && !was_pinned && tilt < NEARLY_FLAT) {
         gw_rim_begin(s, closure);
         return true;
     }
-    gw_vec3 up = gw_reject(normal_of(s, closure), axis_of(s, closure));
-    bool was_pinned = m->posture == GW_RIM_PINNED;
-    if (was_pinned && !(gw_norm(up) > TILTED))
+    if (was_pinned && !(tilt > TILTED))
         return false;
     m->posture = GW_RIM_TILTED;
-    m->pin = gw_unit(up);
+    m->pin = gw_scale(1 / tilt, up);
     return was_pinned;
 }
 

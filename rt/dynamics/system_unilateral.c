@@ -227,7 +227,7 @@ static double ending_function(const gw_system *s, int closure, gw_contact_ending
     gw_contact_phase phase = u->mode[closure].phase;
     switch (which) {
     case GW_ENDS_BY_FORCE:
-        return s->closures[closure].unilateral ? normal_force(s, closure) : INFINITY;
+        return normal_force(s, closure);
     case GW_ENDS_AT_EDGE:
         return edge_distance(s, closure);
     case GW_ENDS_FLAT:
@@ -241,6 +241,18 @@ static double ending_function(const gw_system *s, int closure, gw_contact_ending
     }
     assert(false);
     return 0;
+}
+
+/* The endings that a contact may have: one that is kept both ways has those of its rim's postures.
+ */
+static int first_ending(const gw_system *s, int closure)
+{
+    return s->closures[closure].unilateral ? 0 : GW_ENDS_FLAT;
+}
+
+static int last_ending(const gw_system *s, int closure)
+{
+    return s->closures[closure].unilateral ? GW_CONTACT_ENDINGS : GW_ENDS_STICKING;
 }
 
 /* The value that counts as negative; `zero`: force that counts as none (N). */
@@ -335,6 +347,17 @@ static void fall_flat(gw_system *s, int closure, gw_system_work *work)
     work->dissipated += before - s->kinetic - s->potential;
 }
 
+/* A rim that was pinned rolls on its lowest point: what is left of the motion of that point, which
+ * was near the other one, is dissipated. */
+static void roll_on(gw_system *s, int closure, gw_system_work *work)
+{
+    double before = s->kinetic + s->potential;
+    set_phase(s, closure, s->unilateral->mode[closure].phase);
+    gw_closures_project(s, PROJECTIONS);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    work->dissipated += before - s->kinetic - s->potential;
+}
+
 static void end_phase(gw_system *s, int closure, gw_contact_ending which, gw_system_work *work)
 {
     gw_unilateral_contacts *u = s->unilateral;
@@ -418,7 +441,7 @@ typedef struct ending {
 static void begin_contact(gw_system *s, int closure, double zero, ending *first)
 {
     double *begin = s->unilateral->begin[closure];
-    for (int k = 0; k < GW_CONTACT_ENDINGS; k++) {
+    for (int k = first_ending(s, closure); k < last_ending(s, closure); k++) {
         gw_contact_ending which = (gw_contact_ending)k;
         begin[k] = ending_function(s, closure, which);
         bool ends = begin[k] < least_value(which, zero) && may_end(s, which);
@@ -451,7 +474,7 @@ static void begin_rims(gw_system *s, gw_system_work *work)
             if (gw_rim_is_flat(s, i))
                 fall_flat(s, i, work);
             else
-                set_phase(s, i, s->unilateral->mode[i].phase);
+                roll_on(s, i, work);
         }
 }
 
@@ -495,7 +518,8 @@ static bool first_to_end(const gw_system *s, double zero, gw_lift_off *x)
 {
     double first = INFINITY;
     for (int i = 0; i < s->closure_count; i++)
-        for (int which = 0; which < GW_CONTACT_ENDINGS && is_active(s, i); which++) {
+        for (int which = first_ending(s, i); which < last_ending(s, i) && is_active(s, i);
+             which++) {
             double end = ending_function(s, i, which), begin = begin_value(s, i, which);
             if (!(end < least_value(which, zero)) || begin / (begin - end) >= first ||
                 !may_end(s, which))
