@@ -21,8 +21,7 @@
  *
  * (Poisson's kernel), uniform if its centre is that of the circle, and a force at one point as e
  * approaches 1. It is the image of a uniform pressure under w -> (w + e) / (1 + e* w) of the unit
- * disc. With the slip xi = (v, w r) of
- * the centre and the spin, Coulomb friction is
+ * disc. With the slip xi = (v, w r) of the centre and the spin, Coulomb friction is
  *
  *   -mu lambda A(xi) xi,   A = mean of J^T J / |J xi|,   J xi = v + w r n x z
  *
@@ -111,8 +110,7 @@ static void pin_to(gw_system *s, int closure, gw_vec3 direction)
 
 /* ---- pressure and friction ------------------------------------------------------------------ */
 
-/* The couple M on the rim by the rows of its tilts. */
-static gw_vec3 couple_of(const gw_system *s, int closure, const double *multipliers)
+gw_vec3 gw_rim_couple(const gw_system *s, int closure, const double *multipliers)
 {
     const gw_closure_block *k = &s->blocks[closure];
     gw_vec3 sum = {0, 0, 0};
@@ -130,9 +128,9 @@ gw_vec3 gw_rim_pressure(const gw_system *s, int closure, const double *multiplie
 {
     const gw_closure_row *r = &s->rows[s->blocks[closure].first];
     double lambda = gw_contact_normal_force(s, closure, multipliers);
-    gw_vec3 e = gw_cross(gw_linear_part(r->on_a), couple_of(s, closure, multipliers));
+    gw_vec3 e = gw_cross(gw_linear_part(r->on_a), gw_rim_couple(s, closure, multipliers));
     double size = gw_norm(e), arm = radius_of(s, closure) * lambda;
-    if (!(arm > 0) || size == 0)
+    if (!(arm > 0 && size > 0 && isfinite(size)))
         return (gw_vec3){0, 0, 0};
     return gw_scale(fmin(1 / arm, (1 - INWARDS) / size), e);
 }
@@ -277,7 +275,7 @@ double gw_rim_flat_surplus(const gw_system *s, int closure)
     if (!gw_rim_is_flat(s, closure) || s->is_offset)
         return INFINITY;
     return gw_contact_normal_force(s, closure, s->solution) -
-           gw_norm(couple_of(s, closure, s->solution)) / radius_of(s, closure);
+           gw_norm(gw_rim_couple(s, closure, s->solution)) / radius_of(s, closure);
 }
 
 double gw_rim_tilt(const gw_system *s, int closure)
@@ -306,10 +304,10 @@ void gw_rim_begin(gw_system *s, int closure)
         gw_rim_pin(s, closure);
 }
 
-void gw_rim_tips(gw_system *s, int closure)
+void gw_rim_tips(gw_system *s, int closure, gw_vec3 couple)
 {
     const gw_closure_row *r = &s->rows[s->blocks[closure].first];
-    pin_to(s, closure, gw_cross(gw_linear_part(r->on_a), couple_of(s, closure, s->solution)));
+    pin_to(s, closure, gw_cross(gw_linear_part(r->on_a), couple));
 }
 
 void gw_rim_pin(gw_system *s, int closure)

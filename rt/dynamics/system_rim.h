@@ -20,6 +20,9 @@ unsigned gw_rim_rows_aside(const gw_system *system, int closure);
 bool gw_rim_is_flat(const gw_system *system, int closure);
 bool gw_rim_spins(const gw_system *system, int closure);
 
+/* The couple M on a flat rim by the rows of its tilts (N m, world). */
+gw_vec3 gw_rim_couple(const gw_system *system, int closure, const double *multipliers);
+
 /* The centre of pressure of a flat rim (world; from the rim's centre, of its radius, at most 1), by
  * multipliers as in system->solution. */
 gw_vec3 gw_rim_pressure(const gw_system *system, int closure, const double *multipliers);
@@ -47,9 +50,9 @@ double gw_rim_flat_surplus(const gw_system *system, int closure);
 double gw_rim_tilt(const gw_system *system, int closure);
 
 /* The posture in which a contact begins, and the changes at both endings, before the active rows
- * are set anew. gw_rim_tips() needs the multipliers of the end of the posture. */
+ * are set anew. A flat rim tips by this couple. */
 void gw_rim_begin(gw_system *system, int closure);
-void gw_rim_tips(gw_system *system, int closure);
+void gw_rim_tips(gw_system *system, int closure, gw_vec3 couple);
 void gw_rim_pin(gw_system *system, int closure);
 
 /* At the start of a substep: keeps the direction in which a rim is tilted. True if it was pinned

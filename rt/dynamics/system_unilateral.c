@@ -268,6 +268,17 @@ static bool may_end(const gw_system *s, gw_contact_ending which)
            (which != GW_ENDS_FLAT || s->unilateral->falls <= FALLS);
 }
 
+/* The least mu lambda with which a contact that sticks bears a traction, if it may slip. */
+static double traction_size(const gw_system *s, int closure, const double *multipliers)
+{
+    gw_vec3 traction = gw_contact_traction(s, closure, multipliers);
+    double bears = s->closures[closure].friction * gw_contact_normal_force(s, closure, multipliers);
+    return gw_rim_spins(s, closure)
+               ? gw_rim_traction_size(s, closure, traction,
+                                      gw_rim_pressure(s, closure, multipliers), bears)
+               : gw_norm(traction);
+}
+
 /* Traction of contacts that stick, and how much more they bear. */
 static void find_tractions(gw_system *s)
 {
@@ -279,12 +290,8 @@ static void find_tractions(gw_system *s)
             continue;
         multipliers = multipliers ? multipliers : gw_closures_least_multipliers(s);
         u->traction[i] = gw_contact_traction(s, i, multipliers);
-        double bears = s->closures[i].friction * gw_contact_normal_force(s, i, multipliers);
-        double size = gw_norm(u->traction[i]);
-        if (gw_rim_spins(s, i))
-            size = gw_rim_traction_size(s, i, u->traction[i], gw_rim_pressure(s, i, multipliers),
-                                        bears);
-        u->surplus[i] = bears - size;
+        u->surplus[i] = s->closures[i].friction * gw_contact_normal_force(s, i, multipliers) -
+                        traction_size(s, i, multipliers);
     }
 }
 
@@ -321,27 +328,73 @@ static void stick(gw_system *s, int closure, gw_system_work *work)
     gw_system_energy(s, &s->kinetic, &s->potential);
 }
 
+/* The impulse of an impact at a contact. */
+typedef struct contact_impulse {
+    double normal;  /* N s */
+    gw_vec3 couple; /* of a flat rim (N m s) */
+} contact_impulse;
+
+static contact_impulse project_contact(gw_system *s, int closure)
+{
+    gw_closures_project(s, PROJECTIONS);
+    return (contact_impulse){normal_force(s, closure), gw_rim_couple(s, closure, s->solution)};
+}
+
 /*
- * A rim falls flat: an inelastic impact along the rows of a flat one, of which those of friction
- * are active if it sticks. Where its impulse would have to act beyond the circle, the rim rocks:
- * only the point in that direction is hit, and the rim is pinned to it.
+ * An inelastic impact at a contact with new rows, from the velocities in s->home. If an impulse of
+ * traction T that stops the slip needs more than mu lambda, the share of it that this bears acts:
+ * with the normal impulses lambda_0 without and lambda_1 with it,
+ *
+ *   share |T| = mu (lambda_0 + share (lambda_1 - lambda_0))
+ */
+static contact_impulse collide(gw_system *s, int closure)
+{
+    bool may_slip = gw_contact_may_slip(s, closure);
+    set_phase(s, closure, GW_CONTACT_STICKS);
+    contact_impulse sticks = project_contact(s, closure);
+    double mu = s->closures[closure].friction;
+    double size = may_slip ? traction_size(s, closure, s->solution) : 0;
+    if (!may_slip || size <= mu * sticks.normal)
+        return sticks;
+    gw_vec3 along = gw_neg(gw_contact_traction(s, closure, s->solution));
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        memcpy(s->scratch + k->first, k->joint.u, (size_t)k->dof * sizeof(double));
+        gw_joint_copy(k, &s->home[i], &k->joint);
+    }
+    begin_to_slip(s, closure, along);
+    contact_impulse slips = project_contact(s, closure);
+    double share = mu * slips.normal / (size - mu * (sticks.normal - slips.normal));
+    share = fmin(fmax(share, 0), 1);
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++) {
+            double *u = &s->bodies[i].joint.u[j];
+            *u += share * (s->scratch[s->bodies[i].first + j] - *u);
+        }
+    gw_system_update(s);
+    return (contact_impulse){
+        slips.normal + share * (sticks.normal - slips.normal),
+        gw_add(gw_scale(1 - share, slips.couple), gw_scale(share, sticks.couple))};
+}
+
+/*
+ * A rim falls flat by an inelastic impact. Where its impulse would have to act beyond the circle,
+ * the rim rocks: only the point in that direction is hit, and the rim is pinned to it.
  */
 static void fall_flat(gw_system *s, int closure, gw_system_work *work)
 {
-    gw_contact_mode *m = &s->unilateral->mode[closure];
     double before = s->kinetic + s->potential;
+    double radius = s->closures[closure].contact.on_a.radius;
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->home[i]);
-    m->posture = GW_RIM_FLAT;
-    set_phase(s, closure, m->phase);
-    gw_closures_project(s, PROJECTIONS);
-    bool rocks = gw_rim_flat_surplus(s, closure) < -ROCKS * s->total_mass;
-    if (rocks && ++s->unilateral->falls <= FALLS) {
-        gw_rim_tips(s, closure);
+    s->unilateral->mode[closure].posture = GW_RIM_FLAT;
+    contact_impulse p = collide(s, closure);
+    if (gw_norm(p.couple) / radius - p.normal > ROCKS * s->total_mass &&
+        ++s->unilateral->falls <= FALLS) {
+        gw_rim_tips(s, closure, p.couple);
         for (int i = 0; i < s->body_count; i++)
             gw_joint_copy(&s->bodies[i], &s->home[i], &s->bodies[i].joint);
-        set_phase(s, closure, m->phase);
-        gw_closures_project(s, PROJECTIONS);
+        collide(s, closure);
     }
     gw_system_energy(s, &s->kinetic, &s->potential);
     work->dissipated += before - s->kinetic - s->potential;
@@ -368,7 +421,7 @@ static void end_phase(gw_system *s, int closure, gw_contact_ending which, gw_sys
         set_phase(s, closure, GW_CONTACT_OPEN);
         break;
     case GW_ENDS_FLAT:
-        gw_rim_tips(s, closure);
+        gw_rim_tips(s, closure, gw_rim_couple(s, closure, s->solution));
         set_phase(s, closure, phase);
         break;
     case GW_ENDS_TILTED:

@@ -39,7 +39,7 @@ static double about(void)
     return MASS * RADIUS * RADIUS / 2;
 }
 
-static void start(running *r, const disc *d)
+static gw_scene *scene_with(const disc *d)
 {
     gw_scene *s = new_scene();
     s->gravity = gw_rotate(d->turn, d->gravity);
@@ -59,7 +59,12 @@ static void start(running *r, const disc *d)
     strcpy(o->material, "rubber");
     join(s, "touches", d->kind, "disc", "bottom-rim", "floor", "+z")->unilateral =
         d->kept ? GW_CONTACT_BILATERAL : GW_CONTACT_UNILATERAL;
-    running_open(r, s);
+    return s;
+}
+
+static void start(running *r, const disc *d)
+{
+    running_open(r, scene_with(d));
 }
 
 /* The disc in the plane's frame after a time. */
@@ -360,6 +365,45 @@ static void a_kept_rim_falls_and_tips(void **state)
     }
 }
 
+/* Friction acts in its impact too: while it slides in one direction, its momentum along that
+ * changes by mu times the impulse of its weight. */
+static void a_falling_disc_slides_on(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        disc d = lying(0.04, 0.2, (gw_twist){{n ? 1 : -1, 0, 0}, {0, 0, 0}});
+        d.tilt = 0.3;
+        place end = after(&d, 0.15);
+        double v = 1 - 0.2 * G * end.time, off = fabs(fabs(end.twist.v.x) - v);
+        print_message("%.12g m/s, off by %.2g\n", end.twist.v.x, off);
+        assert_true(off < 1e-10 && end.tilt < 1e-13);
+    }
+}
+
+/* A disc that lies strikes another elastically: that one goes on with its speed. */
+static void a_disc_strikes_another(void **state)
+{
+    (void)state;
+    running r;
+    disc d = lying(0.04, 0.2, (gw_twist){{1, 0, 0}, {0, 0, 0}});
+    gw_scene *s = scene_with(&d);
+    s->materials[0].surface.restitution = 1;
+    s->contact.enabled = true;
+    gw_object *o = add_solid(s, "other", s->objects[1].shape, gw_v3(0.15, 0, 0.02), MASS);
+    strcpy(o->material, "rubber");
+    join(s, "lies", GW_ROLLING, "other", "bottom-rim", "floor", "+z")->unilateral =
+        GW_CONTACT_UNILATERAL;
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 600; i++)
+        now = running_tick(&r);
+    double ways = body(now, &r, "disc")->pose.p.x + body(now, &r, "other")->pose.p.x - 0.15;
+    print_message("%.12g m in all, should be %.12g\n", ways, 1 / (0.4 * G));
+    assert_true(fabs(ways - 1 / (0.4 * G)) < 1e-9 && fabs(energy_error(now)) < 1e-12);
+    assert_true(fabs(body(now, &r, "disc")->pose.p.x - 0.05) < 1e-9);
+    running_close(&r);
+}
+
 /* A tall one rocks from edge to edge. With the moment of inertia J about an edge, each impact
  * leaves 1 - 2 m r^2 / J of its rate (Housner 1963). */
 static void a_tall_disc_rocks(void **state)
@@ -440,6 +484,8 @@ int main(void)
         cmocka_unit_test(a_disc_on_a_slope_tips),
         cmocka_unit_test(a_disc_falls_flat),
         cmocka_unit_test(a_kept_rim_falls_and_tips),
+        cmocka_unit_test(a_falling_disc_slides_on),
+        cmocka_unit_test(a_disc_strikes_another),
         cmocka_unit_test(a_tall_disc_rocks),
         cmocka_unit_test(a_rolling_coin_passes_a_flat_posture),
         cmocka_unit_test(a_disc_lands_flat),
