@@ -34,7 +34,7 @@
 #define HELD        1e-10 /* of the inverse inertia: rounding, the other rows hold it */
 #define HELD_SLIP   1e-8  /* m/s: a contact that others hold is at rest */
 #define ONSET       0.06  /* of a step's slip by friction alone: below, `growth` */
-#define RIM_ONSET   0.5   /* the same of a flat rim: slip across it decays in onset / resistance */
+#define RIM_ONSET   0.5   /* the same of a flat rim */
 #define TIE         1e-9  /* of friction: rounding of the acceleration as slip begins */
 #define STOPPING    1e-6  /* s: slip that would end within it is stopped */
 #define SLOWING     0.7   /* of the time in which a slip would end: longest substep; */
@@ -508,12 +508,12 @@ double gw_friction_begin_substep(gw_system *s, int closure)
     bool reverses = speed > GW_NO_SLIP && gw_dot(f->growth, f->along) < 0;
     if (speed <= GW_NO_SLIP || (reverses && grows && speed <= STOPPING * resistance))
         f->along = f->growth;
+    bool rim = gw_rim_may_lie(&s->closures[closure]);
     double share = gw_rim_spins(s, closure) ? RIM_ONSET : ONSET;
     double most = (reverses ? STOPPING : share * s->dt) * resistance;
     f->onset = grows && speed <= most ? share * s->dt * resistance : 0;
     if (f->onset > 0)
-        return INFINITY;
-    bool rim = gw_rim_may_lie(&s->closures[closure]);
+        return gw_rim_spins(s, closure) ? RIM_TURNING * f->onset / resistance : INFINITY;
     double longest = (rim ? RIM_TURNING : TURNING) * speed / resistance;
     if (gw_rim_spins(s, closure))
         longest = fmin(longest, fmax(PASSING, least_slip_of(s, closure) / resistance));

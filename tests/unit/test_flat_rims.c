@@ -235,6 +235,32 @@ static void a_disc_begins_to_slide(void **state)
     }
 }
 
+/* Under a couple about its axis it rests up to mu m g r, the couple of friction of its rim. */
+static void a_disc_begins_to_spin(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 4; n++) {
+        static const double part[] = {0.99, 0.9999, 1.0001, 1.5};
+        running r;
+        disc d = lying(0.04, 0.3, still);
+        gw_scene *s = scene_with(&d);
+        hold(s, "disc");
+        running_open(&r, s);
+        double most = 0.3 * MASS * G * RADIUS;
+        gw_command retired,
+            twist = {.kind = GW_COMMAND_PUSH, .push = {{0, 0, 0}, {0, 0, part[n] * most}}};
+        gw_simulation_apply(r.simulation, &twist, &retired);
+        const gw_snapshot *now = NULL;
+        for (int i = 0; i <= 300; i++)
+            now = running_tick(&r);
+        double spin = now->tools[0].twist.w.z;
+        double should = fmax(0, part[n] - 1) * most / about() * now->time;
+        print_message("%g of the couple: %.12g rad/s, should be %.12g\n", part[n], spin, should);
+        assert_true(fabs(spin - should) < 1e-10 && gw_norm(now->tools[0].twist.v) < 1e-12);
+        running_close(&r);
+    }
+}
+
 /* ---- tipping -------------------------------------------------------------------------------- */
 
 /* The angular acceleration of a disc that slides on the front of its rim, tilted by the angle
@@ -480,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_disc_spins_and_slides),
         cmocka_unit_test(a_point_of_the_rim_stops),
         cmocka_unit_test(a_disc_begins_to_slide),
+        cmocka_unit_test(a_disc_begins_to_spin),
         cmocka_unit_test(a_tall_disc_tips_as_it_slides),
         cmocka_unit_test(a_disc_on_a_slope_tips),
         cmocka_unit_test(a_disc_falls_flat),
