@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_traction.h"
 
 /* Smallest relative pivot of an independent row while offsets keep dependent rows from being
  * exactly dependent. */
@@ -819,8 +819,7 @@ void gw_closures_solve(gw_system *s)
 
 /* ---- least multipliers ---------------------------------------------------------------------- */
 
-/* Lists the active rows without a pivot, and returns their number. */
-static int find_dependent(gw_system *s)
+int gw_closures_find_dependent(gw_system *s)
 {
     int count = 0;
     for (int i = s->rank; s->is_dense && i < s->dense_count; i++)
@@ -829,6 +828,13 @@ static int find_dependent(gw_system *s)
         for (int n = s->blocks[i].rank; n < s->blocks[i].active; n++)
             s->dependent[count++] = s->blocks[i].first + s->pivots[s->blocks[i].first + n];
     return count;
+}
+
+void gw_closures_null_vector(const gw_system *s, int n, double *x)
+{
+    memset(x, 0, (size_t)s->rows_in_blocks * sizeof *x);
+    x[s->dependent[n]] = 1;
+    backward(s, x);
 }
 
 /*
@@ -844,7 +850,7 @@ const double *gw_closures_least_multipliers(gw_system *s)
 {
     if (s->rank == s->active_rows)
         return s->solution;
-    int n = find_dependent(s), *d = s->dependent, rows = s->rows_in_blocks;
+    int n = gw_closures_find_dependent(s), *d = s->dependent, rows = s->rows_in_blocks;
     size_t size = (size_t)rows * sizeof(double);
     double *lambda = s->least_multipliers, *left = lambda + rows, *p = left + rows, *by = p + rows;
     double most = 0, squares = 0;

@@ -16,9 +16,9 @@
  *
  *   a_0 - F N d = c d,   c > 0
  *
- * which replaces v / |v| for a slip below `onset`; one that reverses does so within STOPPING.
- * Otherwise substeps are short enough for the change of direction. A slip that would end within
- * STOPPING is stopped. RT safe.
+ * which replaces v / |v| for a slip below `onset`; one that reverses does so within
+ * GW_SLIP_STOPPING. Otherwise substeps are short enough for the change of direction. A slip that
+ * would end within GW_SLIP_STOPPING is stopped. RT safe.
  */
 #include "rt/dynamics/system_friction.h"
 
@@ -27,23 +27,20 @@
 
 #include "rt/dynamics/system_rim.h"
 
-#define JAMMED      1e-3 /* smallest pivot of 1 - C mu */
-#define DIRECTIONS  50   /* iterations of the direction of a slip that grows */
-#define SAME        1e-15
-#define RIM_SAME    1e-10
-#define HELD        1e-10 /* of the inverse inertia: rounding, the other rows hold it */
-#define HELD_SLIP   1e-8  /* m/s: a contact that others hold is at rest */
-#define ONSET       0.06  /* of a step's slip by friction alone: below, `growth` */
-#define RIM_ONSET   0.5   /* the same of a flat rim */
-#define TIE         1e-9  /* of friction: rounding of the acceleration as slip begins */
-#define STOPPING    1e-6  /* s: slip that would end within it is stopped */
-#define SLOWING     0.7   /* of the time in which a slip would end: longest substep; */
-#define TURNING     2.0   /* the same of that in which friction alone would end it */
-#define RIM_TURNING 0.5   /* and of a rim, which friction slows less along its slip than across */
-#define PASSING     1e-4  /* s: substep in which the slip of a point of a flat rim may reverse */
-#define PRESSURES   50    /* iterations of the centres of pressure of flat rims */
-#define CENTRED     1e-14 /* of the radius: their change, */
-#define ROUNDING    1e-11 /* and the same where it no longer becomes less */
+#define JAMMED         1e-3 /* smallest pivot of 1 - C mu */
+#define DIRECTIONS     50   /* iterations of the direction of a slip that grows */
+#define SAME           1e-15
+#define RIM_SAME       1e-10
+#define HELD_SLIP      1e-8  /* m/s: a contact that others hold is at rest */
+#define RIM_ONSET      0.5   /* GW_SLIP_ONSET of a flat rim */
+#define SLOW           0.05  /* of friction: slip that grows more slowly has a larger onset */
+#define SAME_DIRECTION 0.9   /* cosine */
+#define SLOWING        0.7   /* of the time in which a slip would end: longest substep; */
+#define RIM_TURNING    0.5   /* GW_SLIP_TURNING of a rim: friction slows it less along its slip */
+#define PASSING        1e-4  /* s: substep in which the slip of a point of a flat rim may reverse */
+#define PRESSURES      50    /* iterations of the centres of pressure of flat rims */
+#define CENTRED        1e-14 /* of the radius: their change, */
+#define ROUNDING       1e-11 /* and the same where it no longer becomes less */
 
 bool gw_contact_may_slip(const gw_system *s, int closure)
 {
@@ -52,8 +49,7 @@ bool gw_contact_may_slip(const gw_system *s, int closure)
            k->rows >= k->position_rows + 2;
 }
 
-/* The two rows of rolling along tangents. */
-static const gw_closure_row *tangents_of(const gw_system *s, int closure)
+const gw_closure_row *gw_rolling_rows(const gw_system *s, int closure)
 {
     const gw_closure_block *k = &s->blocks[closure];
     return &s->rows[k->first + k->position_rows];
@@ -63,7 +59,7 @@ static const gw_closure_row *tangents_of(const gw_system *s, int closure)
  * these rows. */
 static int axes_of(const gw_system *s, int closure, gw_vec3 axis[3], double lever[3])
 {
-    const gw_closure_row *t = tangents_of(s, closure);
+    const gw_closure_row *t = gw_rolling_rows(s, closure);
     bool spins = gw_rim_spins(s, closure);
     axis[0] = gw_linear_part(t[0].on_a), axis[1] = gw_linear_part(t[1].on_a);
     axis[2] = gw_cross(axis[0], axis[1]);
@@ -74,7 +70,7 @@ static int axes_of(const gw_system *s, int closure, gw_vec3 axis[3], double leve
 
 gw_vec3 gw_contact_slip(const gw_system *s, int closure)
 {
-    const gw_closure_row *t = tangents_of(s, closure);
+    const gw_closure_row *t = gw_rolling_rows(s, closure);
     gw_vec3 axis[3];
     double lever[3];
     int count = axes_of(s, closure, axis, lever);
@@ -129,11 +125,10 @@ static void rim_friction_along(const gw_contact_friction *f, const gw_vec3 axis[
         by[i] = r.at[i][0] * slip[0] + r.at[i][1] * slip[1] + r.at[i][2] * slip[2];
 }
 
-/* The row of a contact's friction where the bodies are. */
-static void set_row(gw_system *s, int closure)
+void gw_friction_set_row(gw_system *s, int closure)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure];
-    const gw_closure_row *t = tangents_of(s, closure);
+    const gw_closure_row *t = gw_rolling_rows(s, closure);
     gw_vec3 axis[3];
     double lever[3];
     int count = axes_of(s, closure, axis, lever);
@@ -196,8 +191,7 @@ double gw_friction_power(const gw_system *s)
     return sum;
 }
 
-/* x := m^-1 x by Gaussian elimination; false: a pivot below JAMMED. */
-static bool solve(int n, double *m, double *x)
+bool gw_friction_solve(int n, double *m, double *x)
 {
     for (int at = 0; at < n; at++) {
         if (!(m[at * n + at] > JAMMED))
@@ -226,9 +220,9 @@ static double acceleration_along(const gw_system_body *k, const double on[6])
            gw_dot(gw_angular_part(on), gw_add(bias.w, own.w));
 }
 
-static gw_vec3 acceleration_of_slip(const gw_system *s, int closure)
+gw_vec3 gw_contact_slip_acceleration(const gw_system *s, int closure)
 {
-    const gw_closure_row *row = tangents_of(s, closure);
+    const gw_closure_row *row = gw_rolling_rows(s, closure);
     gw_vec3 a = {0, 0, 0}, axis[3];
     double lever[3];
     int count = axes_of(s, closure, axis, lever);
@@ -253,7 +247,7 @@ typedef struct tangential_response {
 static tangential_response find_response(gw_system *s, int closure)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure], kept = *f;
-    const gw_closure_row *t = tangents_of(s, closure);
+    const gw_closure_row *t = gw_rolling_rows(s, closure);
     gw_vec3 axis[3];
     double lever[3];
     int count = axes_of(s, closure, axis, lever);
@@ -264,9 +258,9 @@ static tangential_response find_response(gw_system *s, int closure)
         f->row = k > 0 ? t[k - 1] : f->row;
         gw_system_solve_rows(s);
         gw_tree_accelerate(s);
-        gw_vec3 slip = acceleration_of_slip(s, closure);
+        gw_vec3 slip = gw_contact_slip_acceleration(s, closure);
         double a[3] = {gw_dot(slip, axis[0]), gw_dot(slip, axis[1]), gw_dot(slip, axis[2])};
-        double lambda = gw_contact_normal_force(s, closure, s->solution);
+        double lambda = gw_contact_normal_force(s, closure, gw_contact_multipliers(s));
         if (k == 0) {
             memcpy(r.free, a, sizeof a);
             r.lambda = lambda;
@@ -279,8 +273,8 @@ static tangential_response find_response(gw_system *s, int closure)
     *f = kept;
     double trace = r.inverse[0][0] + r.inverse[1][1] + r.inverse[2][2];
     double det = r.inverse[0][0] * r.inverse[1][1] - r.inverse[0][1] * r.inverse[1][0];
-    r.line = !(det > HELD * trace * trace);
-    r.held = !(trace > HELD / s->total_mass);
+    r.line = !(det > GW_SLIP_HELD * trace * trace);
+    r.held = !(trace > GW_SLIP_HELD / s->total_mass);
     return r;
 }
 
@@ -358,7 +352,7 @@ static double find_rim_growth(gw_system *s, int closure, const tangential_respon
     double force = rim_resistance(s, closure, r, &a, d, resists);
     *resistance = r->held ? 0 : force * gw_norm(gw_v3(resists[0], resists[1], resists[2]));
     f->growth = f->along;
-    if (!(pull > TIE * *resistance) || r->held)
+    if (!(pull > GW_SLIP_TIE * *resistance) || r->held)
         return excess;
     if (gw_norm2(was) > 0.5)
         d[0] = gw_dot(axis[0], was), d[1] = gw_dot(axis[1], was), d[2] = gw_dot(axis[2], was);
@@ -368,7 +362,7 @@ static double find_rim_growth(gw_system *s, int closure, const tangential_respon
         excess = 0;
         for (int j = 0; j < 3; j++)
             excess += d[j] * (r->free[j] - force * resists[j]);
-        double change = next_rim_direction(r, &a, force, fmax(excess, HELD * pull), d);
+        double change = next_rim_direction(r, &a, force, fmax(excess, GW_SLIP_HELD * pull), d);
         if (change < 0)
             break;
         f->growth = gw_mul_add(gw_mul_add(gw_scale(d[0], axis[0]), d[1], axis[1]), d[2], axis[2]);
@@ -384,7 +378,7 @@ static double find_rim_growth(gw_system *s, int closure, const tangential_respon
 static double find_growth(gw_system *s, int closure, double *resistance)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure];
-    const gw_closure_row *t = tangents_of(s, closure);
+    const gw_closure_row *t = gw_rolling_rows(s, closure);
     const gw_vec3 x = gw_linear_part(t[0].on_a), y = gw_linear_part(t[1].on_a);
     const tangential_response r = find_response(s, closure);
     if (gw_rim_spins(s, closure))
@@ -425,7 +419,7 @@ static double find_pressures(gw_system *s, int count, const int *slips)
             gw_system_solve_rows(s);
         solved = true;
         gw_vec3 was = u->friction[slips[i]].pressure;
-        u->friction[slips[i]].pressure = gw_rim_pressure(s, slips[i], s->solution);
+        u->friction[slips[i]].pressure = gw_rim_pressure(s, slips[i], gw_contact_multipliers(s));
         most = fmax(most, gw_distance(was, u->friction[slips[i]].pressure));
     }
     return most;
@@ -439,31 +433,36 @@ static int find_forces(gw_system *s, int *slips)
     double *m = u->matrix, *lambda = u->normal;
     for (int i = 0; i < s->closure_count; i++)
         if (u->mode[i].phase == GW_CONTACT_SLIPS)
-            set_row(s, slips[count++] = i);
+            gw_friction_set_row(s, slips[count++] = i);
     for (int i = 0; i < count; i++) {
-        if (!(u->friction[slips[i]].onset > 0))
-            continue;
         double resistance;
+        u->slip.count = gw_friction_group(s, slips[i], u->slip.contact);
+        if (u->slip.count > 1 && gw_friction_is_first(&u->slip, slips[i]))
+            gw_friction_find_growth(s, &u->slip);
+        if (u->slip.count > 1 || !(u->friction[slips[i]].onset > 0))
+            continue;
         find_growth(s, slips[i], &resistance);
-        set_row(s, slips[i]);
+        gw_friction_set_row(s, slips[i]);
     }
     for (int i = 0; i < count; i++)
         u->friction[slips[i]].force = 0;
     gw_system_solve_rows(s);
+    const double *multipliers = gw_contact_multipliers(s);
     for (int i = 0; i < count; i++)
-        lambda[i] = gw_contact_normal_force(s, slips[i], s->solution);
+        lambda[i] = gw_contact_normal_force(s, slips[i], multipliers);
     for (int j = 0; j < count; j++) {
         gw_contact_friction *f = &u->friction[slips[j]];
         double unit = fmax(1, fabs(lambda[j])), mu = s->closures[slips[j]].friction;
         f->force = unit;
         gw_system_solve_rows(s);
+        multipliers = gw_contact_multipliers(s);
         f->force = 0;
         for (int i = 0; i < count; i++) {
-            double more = gw_contact_normal_force(s, slips[i], s->solution) - lambda[i];
+            double more = gw_contact_normal_force(s, slips[i], multipliers) - lambda[i];
             m[i * count + j] = (i == j) - mu * more / unit;
         }
     }
-    u->jammed = !solve(count, m, lambda);
+    u->jammed = !gw_friction_solve(count, m, lambda);
     for (int i = 0; i < count && !u->jammed; i++)
         u->friction[slips[i]].force = s->closures[slips[i]].friction * lambda[i];
     return count;
@@ -492,30 +491,51 @@ static double least_slip_of(const gw_system *s, int closure)
     return fabs(gw_norm(gw_reject(v, axis[2])) - fabs(gw_dot(v, axis[2])));
 }
 
-double gw_friction_begin_substep(gw_system *s, int closure)
+double gw_friction_onset(const gw_system *s, int closure, double excess, double resistance)
+{
+    const gw_contact_friction *f = &s->unilateral->friction[closure];
+    double along = gw_dot(f->growth, f->along);
+    bool slow = excess > -GW_SLIP_TIE * resistance && excess < SLOW * resistance;
+    bool ready = f->begin <= GW_SLIP_ONSET * s->dt * resistance || along > SAME_DIRECTION;
+    if (f->begin > GW_NO_SLIP && along < 0)
+        return GW_SLIP_STOPPING * resistance;
+    return (slow && ready ? GW_SLIP_SLOW_ONSET : GW_SLIP_ONSET) * s->dt * resistance;
+}
+
+double gw_friction_substep(gw_system *s, int closure, gw_vec3 a, double excess, double resistance)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure];
-    double resistance, speed = f->begin;
-    gw_vec3 a = acceleration_of_slip(s, closure);
-    double excess = find_growth(s, closure, &resistance);
+    bool grows = excess > -GW_SLIP_TIE * resistance, spins = gw_rim_spins(s, closure);
+    double speed = f->begin;
     if (resistance == 0 && speed <= HELD_SLIP) {
         f->onset = HELD_SLIP;
         return INFINITY;
     }
-    bool grows = excess > -TIE * resistance;
-    if (!grows && speed <= STOPPING * resistance)
+    if (!grows && speed <= GW_SLIP_STOPPING * resistance)
         return 0;
     bool reverses = speed > GW_NO_SLIP && gw_dot(f->growth, f->along) < 0;
-    if (speed <= GW_NO_SLIP || (reverses && grows && speed <= STOPPING * resistance))
+    double most = gw_friction_onset(s, closure, excess, resistance);
+    double onset = fmax(most, GW_SLIP_ONSET * s->dt * resistance);
+    if (spins) {
+        onset = RIM_ONSET * s->dt * resistance;
+        most = reverses ? most : onset;
+    }
+    if (speed <= GW_NO_SLIP || (reverses && grows && speed <= GW_SLIP_STOPPING * resistance))
         f->along = f->growth;
-    bool rim = gw_rim_may_lie(&s->closures[closure]);
-    double share = gw_rim_spins(s, closure) ? RIM_ONSET : ONSET;
-    double most = (reverses ? STOPPING : share * s->dt) * resistance;
-    f->onset = grows && speed <= most ? share * s->dt * resistance : 0;
+    f->onset = grows && speed <= most ? onset : 0;
     if (f->onset > 0)
-        return gw_rim_spins(s, closure) ? RIM_TURNING * f->onset / resistance : INFINITY;
-    double longest = (rim ? RIM_TURNING : TURNING) * speed / resistance;
-    if (gw_rim_spins(s, closure))
+        return spins ? RIM_TURNING * f->onset / resistance : INFINITY;
+    bool rim = gw_rim_may_lie(&s->closures[closure]);
+    double longest = (rim ? RIM_TURNING : GW_SLIP_TURNING) * speed / resistance;
+    if (spins)
         longest = fmin(longest, fmax(PASSING, least_slip_of(s, closure) / resistance));
     return gw_dot(a, f->along) > 0 ? longest : fmin(longest, SLOWING * speed / gw_norm(a));
+}
+
+double gw_friction_begin_substep(gw_system *s, int closure)
+{
+    double resistance;
+    gw_vec3 a = gw_contact_slip_acceleration(s, closure);
+    double excess = find_growth(s, closure, &resistance);
+    return gw_friction_substep(s, closure, a, excess, resistance);
 }

@@ -7,6 +7,13 @@
 
 #include "rt/dynamics/system_private.h"
 
+#define GW_SLIP_HELD       1e-10 /* of the inverse inertia: rounding, the other rows hold it */
+#define GW_SLIP_TIE        1e-9  /* of friction: rounding of the acceleration as slip begins */
+#define GW_SLIP_STOPPING   1e-6  /* s: slip that would end within it is stopped */
+#define GW_SLIP_TURNING    2.0 /* of the time in which friction alone would end a slip: a substep */
+#define GW_SLIP_ONSET      0.06 /* of a step's slip by friction alone: below, `growth`; */
+#define GW_SLIP_SLOW_ONSET 0.5  /* the same of one that grows slowly, for which it is stiff */
+
 /* Friction of a contact that slips. */
 typedef struct gw_contact_friction {
     gw_closure_row row; /* along the direction of friction d; its rate is the slip along d (m/s) */
@@ -17,6 +24,25 @@ typedef struct gw_contact_friction {
     gw_vec3 growth;
     gw_vec3 pressure; /* flat rim: its centre of pressure (world, of the radius; system_rim.h) */
 } gw_contact_friction;
+
+/* Contacts that slip and share bodies, up to `most`: of each two numbers along its tangents, of
+ * matrices columns one after the other. */
+typedef struct gw_slip_group {
+    int most, count;
+    int *contact;                   /* closures */
+    bool *rest;                     /* it counts as at rest */
+    double *free, *lambda;          /* without friction: accelerations of slip, normal forces */
+    double *inverse, *push;         /* the same per friction, negative, and positive */
+    double *direction, *force;      /* of friction (negative) */
+    double *excess, *resistance;    /* acceleration by which slip grows; by its own friction */
+    double *acceleration, *present; /* of slip: as it grows, and by the present friction */
+    double *coupling;               /* of slips by one another's friction (m/s^2) */
+    double *limit, *size;           /* mu lambda (N), and the share of it that acts */
+    double *solution, *trial, *step, *factor, *hessian; /* of Newton's method */
+} gw_slip_group;
+
+bool gw_slip_group_init(gw_slip_group *group, int most);
+void gw_slip_group_free(gw_slip_group *group);
 
 /* True if a contact may slip: it rolls, with a limit of traction. */
 bool gw_contact_may_slip(const gw_system *system, int closure);
@@ -53,5 +79,34 @@ void gw_system_solve_rows(gw_system *system);
  * direction of a contact that slips from rest. Returns the longest substep that resolves the slip
  * (s); 0: it ends at once. */
 double gw_friction_begin_substep(gw_system *system, int closure);
+
+/* Lists the contacts that slip and are connected with a contact by their bodies, itself first;
+ * itself alone if there are too many. Returns their number. */
+int gw_friction_group(const gw_system *system, int closure, int *list);
+
+/* True for the contact with the lowest number of its group. */
+bool gw_friction_is_first(const gw_slip_group *group, int closure);
+
+/* gw_friction_begin_substep() of several contacts: which of them stop into `stops`. */
+double gw_friction_begin_group(gw_system *system, gw_slip_group *group, bool *stops);
+
+/* Their directions in which slips with an `onset` grow, and their rows. */
+void gw_friction_find_growth(gw_system *system, gw_slip_group *group);
+
+/* The two rows of rolling along tangents; the row of friction where the bodies are; and the
+ * acceleration of slip (m/s^2, world). */
+const gw_closure_row *gw_rolling_rows(const gw_system *system, int closure);
+void gw_friction_set_row(gw_system *system, int closure);
+gw_vec3 gw_contact_slip_acceleration(const gw_system *system, int closure);
+
+/* x := m^-1 x by Gaussian elimination; false: a pivot is too small. */
+bool gw_friction_solve(int n, double *m, double *x);
+
+/* gw_friction_begin_substep() of a contact whose slip accelerates by a, would grow by `excess` from
+ * rest (m/s^2) and is resisted by `resistance` (m/s^2); and the slip below which it has the
+ * direction in which it grows (m/s). */
+double gw_friction_substep(gw_system *system, int closure, gw_vec3 a, double excess,
+                           double resistance);
+double gw_friction_onset(const gw_system *system, int closure, double excess, double resistance);
 
 #endif

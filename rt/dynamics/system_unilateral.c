@@ -36,6 +36,8 @@
 #define LEVEL       1e-12 /* rad: a pinned rim below this lies flat */
 #define ROCKS       1e-9  /* m/s, of the mass: impulse with which a rim rocks */
 #define FALLS       16    /* of rims in a step that rock: then they lie */
+#define REDUNDANT   64    /* contacts that share tractions, at most */
+#define AT_LIMIT    1e-7  /* of mu lambda: all of a group that are so near to it begin to slip */
 #define CHANGES     64    /* between sticking and slipping in a step: then contacts stick */
 
 /* True if a contact has a mode: it may lift off, or its rim may lie flat. */
@@ -85,14 +87,21 @@ bool gw_unilateral_init(gw_system *s)
     u->mode = calloc(n, sizeof *u->mode);
     u->begin = calloc(n, sizeof *u->begin);
     u->force = calloc(n, sizeof *u->force);
+    u->normal_force = calloc(n, sizeof *u->normal_force);
+    u->group = calloc(n, sizeof *u->group);
     u->surplus = calloc(n, sizeof *u->surplus);
     u->traction = calloc(n, sizeof *u->traction);
     u->friction = calloc(n, sizeof *u->friction);
     u->list = calloc(slipping + 1, sizeof *u->list);
     u->matrix = calloc(slipping * slipping + 1, sizeof *u->matrix);
     u->normal = calloc(slipping + 1, sizeof *u->normal);
-    if (!u->mode || !u->begin || !u->force || !u->surplus || !u->traction || !u->friction ||
-        !u->list || !u->matrix || !u->normal)
+    int redundant = slipping < REDUNDANT ? (int)slipping : REDUNDANT;
+    u->stops = calloc(n, sizeof *u->stops);
+    if (!u->stops || !gw_traction_init(&u->redundant, redundant) ||
+        !gw_slip_group_init(&u->slip, redundant))
+        return false;
+    if (!u->mode || !u->begin || !u->force || !u->normal_force || !u->group || !u->surplus ||
+        !u->traction || !u->friction || !u->list || !u->matrix || !u->normal)
         return false;
     gw_unilateral_apply(s);
     return true;
@@ -105,7 +114,12 @@ void gw_unilateral_free(gw_system *s)
     free(s->unilateral->mode);
     free(s->unilateral->begin);
     free(s->unilateral->force);
+    free(s->unilateral->normal_force);
+    free(s->unilateral->group);
     free(s->unilateral->surplus);
+    free(s->unilateral->stops);
+    gw_traction_free(&s->unilateral->redundant);
+    gw_slip_group_free(&s->unilateral->slip);
     free(s->unilateral->traction);
     free(s->unilateral->friction);
     free(s->unilateral->list);
@@ -147,12 +161,12 @@ gw_wrench gw_system_contact_force(const gw_system *s, int closure)
     return s->unilateral->force[closure];
 }
 
-/* Begins to slip along a velocity or a force (world). */
+/* Begins to slip along a velocity or a force (world); gw_unilateral_apply() is the caller's. */
 static void begin_to_slip(gw_system *s, int closure, gw_vec3 along)
 {
     s->unilateral->mode[closure].along = gw_unit(along);
     s->unilateral->friction[closure] = (gw_contact_friction){.force = 0};
-    set_phase(s, closure, GW_CONTACT_SLIPS);
+    s->unilateral->mode[closure].phase = GW_CONTACT_SLIPS;
 }
 
 bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_place *place)
@@ -171,8 +185,10 @@ bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_plac
     set_phase(s, closure, GW_CONTACT_STICKS);
     if (gw_contact_may_slip(s, closure)) {
         gw_vec3 slip = gw_contact_slip(s, closure);
-        if (gw_norm(slip) > STICKS)
+        if (gw_norm(slip) > STICKS) {
             begin_to_slip(s, closure, slip);
+            set_phase(s, closure, GW_CONTACT_SLIPS);
+        }
     }
     double left = gw_closures_project(s, PROJECTIONS);
     bool holds = left <= ON_ROWS * s->length && s->corrected <= NEAR_ROWS;
@@ -195,13 +211,6 @@ static bool any_active(const gw_system *s)
         if (is_active(s, i))
             return true;
     return false;
-}
-
-/* The multiplier along the normal of a contact at the present accelerations (N); 0 for a row that
- * depends on others. */
-static double normal_force(const gw_system *s, int closure)
-{
-    return gw_contact_normal_force(s, closure, s->solution);
 }
 
 /* Distance of the contact point from the nearest edge (m), < 0 beyond it; infinite without
@@ -227,7 +236,7 @@ static double ending_function(const gw_system *s, int closure, gw_contact_ending
     gw_contact_phase phase = u->mode[closure].phase;
     switch (which) {
     case GW_ENDS_BY_FORCE:
-        return normal_force(s, closure);
+        return u->normal_force[closure];
     case GW_ENDS_AT_EDGE:
         return edge_distance(s, closure);
     case GW_ENDS_FLAT:
@@ -268,8 +277,7 @@ static bool may_end(const gw_system *s, gw_contact_ending which)
            (which != GW_ENDS_FLAT || s->unilateral->falls <= FALLS);
 }
 
-/* The least mu lambda with which a contact that sticks bears a traction, if it may slip. */
-static double traction_size(const gw_system *s, int closure, const double *multipliers)
+double gw_contact_traction_size(const gw_system *s, int closure, const double *multipliers)
 {
     gw_vec3 traction = gw_contact_traction(s, closure, multipliers);
     double bears = s->closures[closure].friction * gw_contact_normal_force(s, closure, multipliers);
@@ -277,22 +285,6 @@ static double traction_size(const gw_system *s, int closure, const double *multi
                ? gw_rim_traction_size(s, closure, traction,
                                       gw_rim_pressure(s, closure, multipliers), bears)
                : gw_norm(traction);
-}
-
-/* Traction of contacts that stick, and how much more they bear. */
-static void find_tractions(gw_system *s)
-{
-    gw_unilateral_contacts *u = s->unilateral;
-    const double *multipliers = NULL;
-    for (int i = 0; i < s->closure_count; i++) {
-        u->surplus[i] = INFINITY;
-        if (u->mode[i].phase != GW_CONTACT_STICKS || !gw_contact_may_slip(s, i))
-            continue;
-        multipliers = multipliers ? multipliers : gw_closures_least_multipliers(s);
-        u->traction[i] = gw_contact_traction(s, i, multipliers);
-        u->surplus[i] = s->closures[i].friction * gw_contact_normal_force(s, i, multipliers) -
-                        traction_size(s, i, multipliers);
-    }
 }
 
 /* True if a contact's phase may end by its forces. */
@@ -311,21 +303,48 @@ static double find_forces(gw_system *s, const gw_forces *forces, double t)
     if (!has_forces(s))
         return PULLS;
     gw_system_find_accelerations(s, forces, t);
-    find_tractions(s);
+    gw_find_tractions(s);
     for (int i = 0; i < s->closure_count; i++)
         if (is_active(s, i))
-            most = fmax(most, fabs(normal_force(s, i)));
+            most = fmax(most, fabs(s->unilateral->normal_force[i]));
     return PULLS * most;
 }
 
 /* ---- changes of phase ----------------------------------------------------------------------- */
 
-/* Stops the slip of a contact. */
-static void stick(gw_system *s, int closure, gw_system_work *work)
+static double limit_of(const gw_system *s, int closure)
 {
-    set_phase(s, closure, GW_CONTACT_STICKS);
+    return s->closures[closure].friction * s->unilateral->normal_force[closure];
+}
+
+/* Stops the slip of contacts. */
+static void stick(gw_system *s, int count, const int *closures, const bool *stops,
+                  gw_system_work *work)
+{
+    for (int i = 0; i < count; i++)
+        if (!stops || stops[i])
+            s->unilateral->mode[closures[i]].phase = GW_CONTACT_STICKS;
+    gw_unilateral_apply(s);
+    gw_system_update(s);
     work->dissipated += gw_closures_project_velocities(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
+}
+
+/* A contact at the limit of its traction begins to slip, and so do those that share its load and
+ * are at theirs, or beyond. */
+static void end_sticking(gw_system *s, int closure)
+{
+    gw_unilateral_contacts *u = s->unilateral;
+    double share = gw_norm(u->traction[closure]) / limit_of(s, closure);
+    u->changes++;
+    for (int i = 0; i < s->closure_count; i++) {
+        bool shares = u->group[i] >= 0 && u->group[i] == u->group[closure];
+        double most = fmin(1, (1 - AT_LIMIT) * share) * limit_of(s, i);
+        if (i == closure || (shares && gw_norm(u->traction[i]) >= most))
+            begin_to_slip(s, i, gw_neg(u->traction[i]));
+    }
+    gw_unilateral_apply(s);
+    gw_system_update(s);
 }
 
 /* The impulse of an impact at a contact. */
@@ -337,7 +356,8 @@ typedef struct contact_impulse {
 static contact_impulse project_contact(gw_system *s, int closure)
 {
     gw_closures_project(s, PROJECTIONS);
-    return (contact_impulse){normal_force(s, closure), gw_rim_couple(s, closure, s->solution)};
+    return (contact_impulse){gw_contact_normal_force(s, closure, s->solution),
+                             gw_rim_couple(s, closure, s->solution)};
 }
 
 /*
@@ -353,7 +373,7 @@ static contact_impulse collide(gw_system *s, int closure)
     set_phase(s, closure, GW_CONTACT_STICKS);
     contact_impulse sticks = project_contact(s, closure);
     double mu = s->closures[closure].friction;
-    double size = may_slip ? traction_size(s, closure, s->solution) : 0;
+    double size = may_slip ? gw_contact_traction_size(s, closure, s->solution) : 0;
     if (!may_slip || size <= mu * sticks.normal)
         return sticks;
     gw_vec3 along = gw_neg(gw_contact_traction(s, closure, s->solution));
@@ -363,6 +383,7 @@ static contact_impulse collide(gw_system *s, int closure)
         gw_joint_copy(k, &s->home[i], &k->joint);
     }
     begin_to_slip(s, closure, along);
+    set_phase(s, closure, GW_CONTACT_SLIPS);
     contact_impulse slips = project_contact(s, closure);
     double share = mu * slips.normal / (size - mu * (sticks.normal - slips.normal));
     share = fmin(fmax(share, 0), 1);
@@ -433,8 +454,7 @@ static void end_phase(gw_system *s, int closure, gw_contact_ending which, gw_sys
         set_phase(s, closure, phase);
         break;
     case GW_ENDS_STICKING:
-        u->changes++;
-        begin_to_slip(s, closure, gw_neg(u->traction[closure]));
+        end_sticking(s, closure);
         break;
     case GW_CONTACT_ENDINGS:
         assert(false);
@@ -459,14 +479,21 @@ static void begin_friction(gw_system *s)
  * slip of all contacts into *longest (s). */
 static bool stop_slip(gw_system *s, gw_system_work *work, double *longest)
 {
+    gw_unilateral_contacts *u = s->unilateral;
+    gw_slip_group *g = &u->slip;
     *longest = INFINITY;
-    for (int i = 0; i < s->closure_count && s->unilateral->slipping > 0; i++) {
-        if (s->unilateral->mode[i].phase != GW_CONTACT_SLIPS)
+    for (int i = 0; i < s->closure_count && u->slipping > 0; i++) {
+        if (u->mode[i].phase != GW_CONTACT_SLIPS)
             continue;
-        double most = gw_friction_begin_substep(s, i);
-        if (most == 0 || s->unilateral->changes > CHANGES) {
-            s->unilateral->changes++;
-            stick(s, i, work);
+        g->count = gw_friction_group(s, i, g->contact);
+        if (!gw_friction_is_first(g, i))
+            continue;
+        double most = g->count > 1 ? gw_friction_begin_group(s, g, u->stops)
+                                   : gw_friction_begin_substep(s, i);
+        if (most == 0 || u->changes > CHANGES) {
+            bool some = g->count > 1 && u->changes <= CHANGES;
+            u->changes++;
+            stick(s, g->count, g->contact, some ? u->stops : NULL, work);
             return true;
         }
         *longest = fmin(*longest, most);
@@ -479,15 +506,24 @@ static void end_jam(gw_system *s, gw_system_work *work)
     s->unilateral->changes = CHANGES + 1;
     for (int i = 0; i < s->closure_count; i++)
         if (s->unilateral->mode[i].phase == GW_CONTACT_SLIPS)
-            stick(s, i, work);
+            stick(s, 1, &i, NULL, work);
 }
 
 /* An ending, and its value. */
 typedef struct ending {
     int closure; /* -1: none */
     gw_contact_ending which;
+    int precedence;
     double value;
 } ending;
+
+/* The order in which endings at the same time count. Where rows are redundant the end of sticking
+ * comes before lift-off: normal forces that go with too much traction may be wrong. */
+static int precedence_of(const gw_system *s, gw_contact_ending which)
+{
+    bool redundant = which == GW_ENDS_STICKING && s->rank < s->active_rows;
+    return redundant ? 2 * GW_ENDS_BY_FORCE - 1 : 2 * (int)which;
+}
 
 /* Records the values of a contact at the substep's start; keeps in `first` the ending that comes
  * first, of the same ones the most negative. */
@@ -498,9 +534,10 @@ static void begin_contact(gw_system *s, int closure, double zero, ending *first)
         gw_contact_ending which = (gw_contact_ending)k;
         begin[k] = ending_function(s, closure, which);
         bool ends = begin[k] < least_value(which, zero) && may_end(s, which);
-        if (ends && (first->closure < 0 || which < first->which ||
-                     (which == first->which && begin[k] < first->value)))
-            *first = (ending){closure, which, begin[k]};
+        int precedence = precedence_of(s, which);
+        if (ends && (first->closure < 0 || precedence < first->precedence ||
+                     (precedence == first->precedence && begin[k] < first->value)))
+            *first = (ending){closure, which, precedence, begin[k]};
     }
 }
 
@@ -610,7 +647,7 @@ static void keep_forces(gw_system *s)
 {
     if (!has_forces(s))
         return;
-    const double *multipliers = gw_closures_least_multipliers(s);
+    const double *multipliers = s->unilateral->multipliers;
     for (int i = 0; i < s->closure_count; i++) {
         gw_wrench *w = &s->unilateral->force[i];
         *w = (gw_wrench){{0, 0, 0}, {0, 0, 0}};

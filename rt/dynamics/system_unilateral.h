@@ -6,6 +6,7 @@
 #define GW_DYNAMICS_SYSTEM_UNILATERAL_H
 
 #include "rt/dynamics/system_friction.h"
+#include "rt/dynamics/system_traction.h"
 
 #define GW_NO_SLIP 1e-12 /* m/s: a slip that counts as none */
 
@@ -49,13 +50,19 @@ typedef struct gw_unilateral_contacts {
     gw_contact_mode *mode;
     double (*begin)[GW_CONTACT_ENDINGS]; /* the values of an active one at the substep's start */
     gw_wrench *force;                    /* gw_system_contact_force() */
+    double *normal_force;                /* GW_ENDS_BY_FORCE, */
     double *surplus;                     /* GW_ENDS_STICKING, */
     gw_vec3 *traction;                   /* and the traction (N, on a, world) */
+    int *group;                          /* of redundant contacts that share tractions; -1: none */
+    const double *multipliers;           /* of all rows, as s->solution, with these forces */
     gw_contact_friction *friction;
     int changes; /* between sticking and slipping in this step */
     int falls;   /* of rims that rocked in this step */
     bool begins; /* the next substep is the first of the step */
     bool jammed; /* friction is inconsistent with the slip (system_friction.c) */
+    gw_traction_scratch redundant;
+    gw_slip_group slip;
+    bool *stops; /* of the group's contacts */
     /* scratch, for the contacts that slip: */
     int *list;
     double *matrix, *normal;
@@ -87,6 +94,9 @@ gw_contact_mode *gw_system_contact_modes(const gw_system_state *model);
 /* Allocation, with all contacts open; false if memory is short. */
 bool gw_unilateral_init(gw_system *system);
 void gw_unilateral_free(gw_system *system);
+
+/* The least mu lambda with which a contact that sticks bears its traction (N), if it may slip. */
+double gw_contact_traction_size(const gw_system *system, int closure, const double *multipliers);
 
 /* Sets the active rows by the contacts' modes. */
 void gw_unilateral_apply(gw_system *system);
