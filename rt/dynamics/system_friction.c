@@ -356,7 +356,7 @@ static double find_rim_growth(gw_system *s, int closure, const tangential_respon
         return excess;
     if (gw_norm2(was) > 0.5)
         d[0] = gw_dot(axis[0], was), d[1] = gw_dot(axis[1], was), d[2] = gw_dot(axis[2], was);
-    for (int i = 0; i < DIRECTIONS; i++) {
+    for (int i = 0; i < DIRECTIONS; i++, s->unilateral->effort++) {
         a = gw_rim_friction_of(d, e);
         force = rim_resistance(s, closure, r, &a, d, resists);
         excess = 0;

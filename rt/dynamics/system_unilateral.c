@@ -35,10 +35,12 @@
 #define STICKS      1e-8  /* m/s: a contact that closes with a smaller slip sticks */
 #define LEVEL       1e-12 /* rad: a pinned rim below this lies flat */
 #define ROCKS       1e-9  /* m/s, of the mass: impulse with which a rim rocks */
-#define FALLS       16    /* of rims in a step that rock: then they lie */
+#define FALLS       16    /* of rims in a step: then they lie */
 #define REDUNDANT   64    /* contacts that share tractions, at most */
 #define AT_LIMIT    1e-7  /* of mu lambda: all of a group that are so near to it begin to slip */
 #define CHANGES     64    /* between sticking and slipping in a step: then contacts stick */
+#define SUBSTEPS    256   /* of a step, repeated ones too: then contacts stick and rims lie */
+#define EFFORT      20000 /* iterations of friction of flat rims in a step: likewise */
 
 /* True if a contact has a mode: it may lift off, or its rim may lie flat. */
 static bool has_mode(const gw_system *s, int closure)
@@ -410,8 +412,8 @@ static void fall_flat(gw_system *s, int closure, gw_system_work *work)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->home[i]);
     s->unilateral->mode[closure].posture = GW_RIM_FLAT;
     contact_impulse p = collide(s, closure);
-    if (gw_norm(p.couple) / radius - p.normal > ROCKS * s->total_mass &&
-        ++s->unilateral->falls <= FALLS) {
+    bool rocks = gw_norm(p.couple) / radius - p.normal > ROCKS * s->total_mass;
+    if (++s->unilateral->falls <= FALLS && rocks) {
         gw_rim_tips(s, closure, p.couple);
         for (int i = 0; i < s->body_count; i++)
             gw_joint_copy(&s->bodies[i], &s->home[i], &s->bodies[i].joint);
@@ -543,7 +545,8 @@ static void begin_contact(gw_system *s, int closure, double zero, ending *first)
 
 void gw_unilateral_begin_step(gw_system *s)
 {
-    s->unilateral->changes = s->unilateral->falls = 0;
+    s->unilateral->changes = s->unilateral->falls = s->unilateral->substeps =
+        s->unilateral->effort = 0;
     s->unilateral->begins = true;
 }
 
@@ -572,8 +575,11 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
                                    gw_system_work *work)
 {
     double longest = INFINITY;
+    bool spent = ++s->unilateral->substeps > SUBSTEPS || s->unilateral->effort > EFFORT;
     if (s->unilateral->begins)
         stick_at_rest(s);
+    if (spent)
+        s->unilateral->changes = CHANGES + 1, s->unilateral->falls = FALLS + 1;
     begin_rims(s, work);
     while (any_active(s)) {
         begin_friction(s);
@@ -589,7 +595,7 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
         else if (!stop_slip(s, work, &longest))
             break;
     }
-    for (int i = 0; i < s->closure_count && s->unilateral->count > 0; i++)
+    for (int i = 0; i < s->closure_count && s->unilateral->count > 0 && !spent; i++)
         if (is_active(s, i))
             longest = fmin(longest, gw_rim_longest_substep(s, i));
     return longest;

@@ -56,10 +56,12 @@ typedef struct gw_unilateral_contacts {
     int *group;                          /* of redundant contacts that share tractions; -1: none */
     const double *multipliers;           /* of all rows, as s->solution, with these forces */
     gw_contact_friction *friction;
-    int changes; /* between sticking and slipping in this step */
-    int falls;   /* of rims that rocked in this step */
-    bool begins; /* the next substep is the first of the step */
-    bool jammed; /* friction is inconsistent with the slip (system_friction.c) */
+    int changes;  /* between sticking and slipping in this step */
+    int falls;    /* of rims in this step */
+    int substeps; /* of this step so far, repeated ones too */
+    int effort;   /* iterations of friction of flat rims in this step */
+    bool begins;  /* the next substep is the first of the step */
+    bool jammed;  /* friction is inconsistent with the slip (system_friction.c) */
     gw_traction_scratch redundant;
     gw_slip_group slip;
     bool *stops; /* of the group's contacts */
