@@ -9,8 +9,8 @@
  *   min over x of  |x|^2 / 2 + sum of c |a_0 - G x|
  *
  * by Newton's method with |a| replaced by (|a|^2 + e^2)^(1/2) and a decreasing e; then c follows
- * from the directions, and so on. Flat rims (system_rim.c) slip each on its own. RT safe, apart
- * from init and free.
+ * from the directions, and so on. Flat rims (system_rim.c) slip each on its own. RT safe, but
+ * for init and free.
  */
 #include <math.h>
 #include <stdlib.h>

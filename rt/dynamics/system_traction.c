@@ -19,7 +19,7 @@
  * e, which makes u_i, and with it f_i, unique.
  *
  * Stresses of flat rims stay as they are. Tractions fall into groups that share internal stresses.
- * RT safe, apart from init and free.
+ * RT safe, but for init and free.
  */
 #include "rt/dynamics/system_traction.h"
 

@@ -2520,3 +2520,87 @@ test('servos at their maximum stay within the limits of their joints', () => {
     assert.ok(e.dissipated > 0, `dissipated ${e.dissipated}`);
   }
 });
+
+// A disc on its rim, pulled, and a table on four feet that a slide joins to it: the rim fell flat and tipped over the
+// same point in turn at one time, without end.
+test('a rim that falls flat and tips in turn ends its step, and the energy balance closes', () => {
+  const q = [0.9875629329047603, 0.14568854233668935, 0.05911262288512111, 0.0];
+  const feet = [
+    [-0.0648, 0.0747, -0.03],
+    [-0.0747, -0.0648, -0.03],
+    [0.0648, -0.0747, -0.03],
+    [0.0747, 0.0648, -0.03],
+  ];
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'a disc and a table',
+    gravity: [0, 0, -9.81],
+    materials: [{ id: 'm', friction: 0.3539 }],
+    objects: [
+      {
+        id: 'floor',
+        geometry: { type: 'box', size: [20, 20, 0.2] },
+        pose: { p: [-0.011675487045624652, 0.028775320832128054, -0.09505610928949043], q },
+        fixed: true,
+        material: 'm',
+      },
+      {
+        id: 'disc',
+        geometry: { type: 'cylinder', radius: 0.1142, height: 0.0808 },
+        pose: { p: [0.004716589585394025, -0.01162447254001691, 0.038400167235070594], q },
+        material: 'm',
+        velocity: { v: [-0.4782, 0.0565, 0.0758], w: [-0.4284, 1.0557, -3.4875] },
+      },
+      {
+        id: 'table',
+        free: true,
+        geometry: {
+          type: 'compound',
+          parts: feet.map((p) => ({ geometry: { type: 'sphere', radius: 0.02 }, pose: { p, q: [1, 0, 0, 0] } })),
+        },
+        pose: { p: [0.4030423017753255, -0.007498034926598653, 0.0008261064622466091], q },
+        body: { mass: 2.4978, com: [0, 0, 0.086], inertia: [0.0125, 0.015, 0.0175, 0, 0, 0] },
+        material: 'm',
+        velocity: { v: [0.625, 0.844, 0.1787], w: [0.0576, -0.1421, 0.4693] },
+      },
+    ],
+    constraints: [
+      { id: 'rim', type: 'rolling', a: 'disc/bottom-rim', b: 'floor/+z', contact: 'unilateral' },
+      ...feet.map((_, i) => ({
+        id: `foot-${i}`,
+        type: 'sliding',
+        a: `table/part${i}.surface`,
+        b: 'floor/+z',
+        contact: 'unilateral',
+      })),
+    ],
+    joints: [
+      {
+        id: 'slide',
+        type: 'prismatic',
+        a: { object: 'disc', at: { p: [0.2, 0, 0], q: [1, 0, 0, 0] } },
+        b: { object: 'table', at: { p: [-0.2, 0, 0], q: [1, 0, 0, 0] } },
+      },
+    ],
+    tool: { object: 'disc', device: 'sim', control: 'admittance' },
+    devices: [
+      {
+        id: 'sim',
+        driver: 'sim',
+        operator: {
+          type: 'wrench',
+          samples: [{ t: 0, force: [-16.1959, 16.3056, 13.7233], torque: [0.2588, 0.4945, -0.2315] }],
+        },
+      },
+    ],
+  };
+  const done = spawnSync(guideway, ['run', '-', '--seconds', '0.3'], {
+    input: JSON.stringify(scene),
+    encoding: 'utf8',
+    timeout: 120000,
+    killSignal: 'SIGKILL',
+  });
+  assert.equal(done.status, 0, `it ends: ${done.signal} ${done.stderr}`);
+  const e = JSON.parse(done.stdout).energy;
+  near(e.final, e.initial + e.work_in - e.dissipated + e.edits, 1e-9);
+});
