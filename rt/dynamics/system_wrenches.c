@@ -19,7 +19,9 @@ gw_wrench gw_system_reaction(const gw_system *s, int index)
     if (k->damping_rate > 0) {
         gw_vec3 drag = gw_scale(k->def.damping_linear, gw_damped_velocity(k));
         w.t = gw_mul_add(w.t, k->def.damping_angular, k->twist.w);
-        w.f = gw_add(w.f, drag), w.t = gw_add(w.t, gw_cross(k->damper, drag));
+        /* with the component along the normal of a plane, which a planar body's `damper` has not */
+        gw_vec3 arm = gw_mat3_mul(&k->turn, k->def.damping_at);
+        w.f = gw_add(w.f, drag), w.t = gw_add(w.t, gw_cross(arm, drag));
     }
     return w;
 }

@@ -70,6 +70,10 @@ static gw_system *open_system(variant v, int ground)
             b->stiffness[j] = v == STIFF ? 1e5 : 20;
             b->rest[j] = b->position[j] - (v == STIFF ? 1e-3 : 0.1);
         }
+        if (v == SPRUNG || v == CLOSED) { /* beside the plane of the body's origin */
+            b->damping_linear = 0.4, b->damping_angular = 0.02;
+            b->damping_at = gw_v3(0.03, -0.02, 0.1);
+        }
     }
     gw_quat inclined = gw_quat_axis(gw_unit(gw_v3(1, 2, 0.5)), 0.7);
     bodies[0].parent_from_f.q = gw_quat_mul(inclined, bodies[0].parent_from_f.q);
