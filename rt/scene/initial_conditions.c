@@ -9,18 +9,38 @@
 #include "rt/scene/joint_frame.h"
 #include "rt/scene/scene_system.h"
 
-double gw_projected_share(const gw_twist *stated, const gw_twist *now)
+double gw_projected_share(const gw_twist *stated, const gw_twist *now, double least)
 {
-    assert(stated && now);
+    assert(stated && now && least >= 0);
     double size = gw_norm(stated->v) + gw_norm(stated->w);
+    if (size == 0)
+        return 0;
+    size = fmax(size, least);
     double change = gw_norm(gw_sub(now->v, stated->v)) + gw_norm(gw_sub(now->w, stated->w));
-    return size > 0 ? change / size : 0;
+    return change / size;
+}
+
+/* A speed below which differences are rounding: a millionth of the largest stated one (m/s and
+ * rad/s alike). */
+static double least_speed(const gw_scene *scene)
+{
+    double largest = 0;
+    for (int i = 0; i < scene->object_count; i++) {
+        const gw_object *o = &scene->objects[i];
+        largest = fmax(largest, gw_norm(o->velocity) + gw_norm(o->spin));
+    }
+    for (int i = 0; i < scene->joint_count; i++) {
+        const gw_scene_joint *j = &scene->joints[i];
+        for (int k = 0; k < gw_mobilizers[j->type].dof && j->has_velocity; k++)
+            largest = fmax(largest, fabs(j->velocity[k]));
+    }
+    return 1e-6 * largest;
 }
 
 /* Share by which the initial velocity of a tree joint differs from the stated one. */
-static double joint_changed(const gw_system_body_def *d, gw_system *system, int body)
+static double joint_changed(const gw_system_body_def *d, gw_system *system, int body, double least)
 {
-    double q[6], v[6], size = 0, change = 0;
+    double q[6], v[6], size = least, change = 0;
     int count = gw_system_joint(system, body, q, v);
     for (int j = 0; j < count && d->keeps_velocity; j++) {
         size += fabs(d->velocity[j]);
@@ -71,12 +91,13 @@ static double joint_displacement(const gw_scene *scene, const gw_placed_joint *j
 }
 
 /* Share by which the initial velocity of a loop-closing joint differs from the stated one. */
-static double closing_changed(const gw_scene *scene, const gw_placed_joint *j, gw_system *system)
+static double closing_changed(const gw_scene *scene, const gw_placed_joint *j, gw_system *system,
+                              double least)
 {
     gw_pose at[2];
     gw_twist of[2];
     const gw_scene_joint *stated = &scene->joints[j->joint];
-    double v[6] = {0}, size = 0, change = 0;
+    double v[6] = {0}, size = least, change = 0;
     if (j->body >= 0 || !stated->has_velocity)
         return 0;
     ends_of(j, system, at, of);
@@ -103,20 +124,20 @@ static gw_twist stated_twist(const gw_scene *scene, int number)
 gw_projection gw_scene_system_projection(const gw_scene *scene, const gw_scene_system *s,
                                          gw_system *system)
 {
-    double most = GW_PROJECTED_SHARE;
+    double most = GW_PROJECTED_SHARE, least = least_speed(scene);
     gw_projection found = {.number = -1, .joint = -1};
     for (int i = 0; i < s->member_count; i++) {
         gw_pose pose;
         gw_twist twist, stated = stated_twist(scene, s->members[i].number);
         gw_model_body(gw_system_model(system), i, &pose, &twist);
-        double by =
-            fmax(gw_projected_share(&stated, &twist), joint_changed(&s->bodies[i], system, i));
+        double by = fmax(gw_projected_share(&stated, &twist, least),
+                         joint_changed(&s->bodies[i], system, i, least));
         if (by > most)
             most = by, found.number = s->members[i].number;
     }
     for (int i = 0; i < s->joint_count; i++) {
         const gw_placed_joint *j = &s->joints[i];
-        double by = closing_changed(scene, j, system);
+        double by = closing_changed(scene, j, system, least);
         gw_projection here = {.joint = -1};
         double off = joint_displacement(scene, j, s->length, system, &here);
         if (!(off > GW_DISPLACED))

@@ -145,13 +145,13 @@ bool gw_scene_system_assemble(const gw_scene *scene, const int *of_body, int num
 double gw_scene_system_length(const gw_scene *scene, const int *of_body, int number,
                               const gw_pose *poses);
 
-/* Relative difference of a body's twist from the stated one; from GW_PROJECTED_SHARE on, its
- * relations do not allow the stated twist. */
+/* Difference of a body's twist from the stated one, relative to that or to `least` (m/s plus rad/s)
+ * where that is more; from GW_PROJECTED_SHARE on, its relations do not allow the stated twist. */
 #define GW_PROJECTED_SHARE 1e-6
 /* Largest difference from a joint's stated position that is not reported, for positions are rounded
  * in files (rad, or shares of the system's length). */
 #define GW_DISPLACED 1e-3
-double gw_projected_share(const gw_twist *stated, const gw_twist *now);
+double gw_projected_share(const gw_twist *stated, const gw_twist *now, double least);
 
 /* The body of the scene whose stated velocity, or whose joint's stated velocity or position,
  * differs most from its initial one in `system`, which was just created from `s`. */

@@ -109,7 +109,7 @@ int gw_free_bodies_projected_body(const gw_scene_dynamics *m)
         gw_guided body;
         gw_guided_init(&body, &m->bodies[i].def, &m->bodies[i].pose);
         gw_guided_set_twist(&body, &m->bodies[i].twist);
-        if (gw_projected_share(&m->bodies[i].twist, &body.twist) > GW_PROJECTED_SHARE)
+        if (gw_projected_share(&m->bodies[i].twist, &body.twist, 0) > GW_PROJECTED_SHARE)
             return m->bodies[i].object;
     }
     return -1;

@@ -93,7 +93,7 @@ void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt)
 bool gw_haptic_tool_is_projected(const gw_haptic_tool *tool)
 {
     return !tool->shared &&
-           gw_projected_share(&tool->def->twist, &tool->body.twist) > GW_PROJECTED_SHARE;
+           gw_projected_share(&tool->def->twist, &tool->body.twist, 0) > GW_PROJECTED_SHARE;
 }
 
 /* ---- change of scenario -----------------------------------------------------------------------

@@ -2397,6 +2397,8 @@ test('stated velocities that the relations do not allow are projected, and that 
     [0, 0.2, 0],
     [0, 0, 1],
   ];
+  const bolt = (v) => box('bolt', [0, 0, 0.3], { free: true, velocity: { v: [v, 0, 0], w: [0, v, 0] } });
+  const weld = { id: 'weld', type: 'fixed', a: frame('bolt'), b: frame('wall', [0, 0, 0.3]) };
   const linked = linkage('joints');
   const barred = (stated) => ({ ...linked, joints: linked.joints.map((j) => ({ ...j, ...stated[j.id] })) });
   const cases = [
@@ -2408,6 +2410,9 @@ test('stated velocities that the relations do not allow are projected, and that 
     [{ objects: [still, door([0, 0.2, 0])], ...hinge }, /door/],
     [barred({ j1: { velocity: [1] } })],
     [barred({ j1: { velocity: [1] }, j2: { velocity: [0] }, j3: { velocity: [0] } }), /crank|coupler|rocker/],
+    // beside the door a bolt that stands still, with a velocity of rounding's size, and with one that is none
+    [{ objects: [still, door(...turning), bolt(1e-16)], joints: [hip(), weld] }],
+    [{ objects: [still, door(...turning), bolt(1e-4)], joints: [hip(), weld] }, /bolt/],
     [barred({ j1: { velocity: [1] }, j2: { velocity: [1] }, j3: { velocity: [1] }, j4: { velocity: [1] } }), /./],
   ];
   // two hinges on one axis that state positions: the same, and another one
