@@ -35,6 +35,7 @@ typedef struct builder {
     gw_pose *placed;  /* by joint: group_from_joint */
     int *stack, deep; /* joints still to be made */
     group *group;
+    bool loaded[GW_MAX_LINKS]; /* by the mechanism's link: has a mass at it or on it */
     urdf_robot *out;
     gw_error *error;
 } builder;
@@ -443,12 +444,16 @@ static gw_mass default_inertia(double mass)
 
 /* Links without a mass, which descriptions often have between two joints, get a small one; where no
  * link has a mass, all get one. */
-static void settle_masses(const builder *b)
+static void settle_masses(builder *b)
 {
     gw_mechanism *m = &b->out->mechanism;
     double whole = 0, hangs[GW_MAX_LINKS] = {0};
-    for (int i = 0; i < m->link_count; i++)
+    for (int i = m->link_count - 1; i >= 0; i--) {
         whole += m->links[i].mass.mass;
+        b->loaded[i] = b->loaded[i] || m->links[i].mass.mass > 0;
+        if (m->parent[i] >= 0 && b->loaded[i])
+            b->loaded[m->parent[i]] = true;
+    }
     if (!(whole > 0))
         note(b, "no link that moves has a mass: each gets %g kg, as a ball of %g m", STAND_IN,
              SMALL);
@@ -469,6 +474,39 @@ static void settle_masses(const builder *b)
     }
 }
 
+/* A link whose joint moves no inertia, as gw_mechanism_idle_link(); the small masses that were
+ * given to links without any, at the ends of branches, do not count: a mass at a point that turns
+ * with nothing but these would turn as fast as they let it. */
+static bool idle_link(const builder *b, int *link)
+{
+    const gw_mechanism *m = &b->out->mechanism;
+    gw_link_def *links = malloc(((size_t)m->link_count + 1) * sizeof *links);
+    double position[GW_MAX_LINKS];
+    gw_mobilizer several[GW_MAX_LINKS];
+    int parent[GW_MAX_LINKS], index[GW_MAX_LINKS], of[GW_MAX_LINKS], count = 0;
+    for (int i = 0; links && i < m->link_count; i++) {
+        if (!b->loaded[i])
+            continue;
+        links[count] = m->links[i], position[count] = m->position[i];
+        several[count] = m->several[i], of[count] = i;
+        parent[count] = m->parent[i] < 0 ? -1 : index[m->parent[i]];
+        index[i] = count++;
+    }
+    gw_mechanism loaded = {.base = m->base,
+                           .link_count = count,
+                           .links = links,
+                           .position = position,
+                           .parent = parent,
+                           .several = several};
+    *link = -1;
+    bool ok = links && (count == 0 || gw_mechanism_idle_link(&loaded, link));
+    free(links);
+    if (!ok || *link < 0)
+        return ok && gw_mechanism_idle_link(m, link);
+    *link = of[*link];
+    return true;
+}
+
 /* Point masses on the axis of their joint, or at the intersection of several axes, get an
  * inertia. */
 static bool settle_points(const builder *b)
@@ -476,7 +514,7 @@ static bool settle_points(const builder *b)
     gw_mechanism *m = &b->out->mechanism;
     int link;
     for (int tries = 0; tries <= m->link_count; tries++) {
-        if (!gw_mechanism_idle_link(m, &link))
+        if (!idle_link(b, &link))
             return gw_fail(b->error, GW_FAILED, "", "no memory for a mechanism");
         if (link < 0)
             return true;

@@ -214,6 +214,18 @@ test("a point on its joint's axis gets a size", () => {
   assert.match(err, /"b" has no inertia about its joint/);
 });
 
+// A frame of a tool gets a millionth of the mass, which is no inertia for a mass at a point to turn with.
+test('a point with frames on it gets a size, a pendulum with them stays a point', () => {
+  const point = (at) => inertial(1, 0, `<origin xyz="${at}"/>`);
+  const hung = (type, at) =>
+    convert(
+      `<robot name="r"><link name="a"/><link name="b">${point(at)}</link><link name="c"/><link name="d"/>${joint('j', type, 'a', 'b')}${joint('k', 'continuous', 'b', 'c', '<origin xyz="0.3 0.2 0.1"/>')}${joint('l', 'continuous', 'c', 'd')}</robot>`,
+    ).mechanism.links.map((l) => l.inertia[0]);
+  all(hung('continuous', '0 0 0'), [1e-4], 1e-12, 'on its axis');
+  all(hung('floating', '0 0 0'), [1e-4], 1e-12, 'afloat');
+  all(hung('continuous', '0 0 -1'), [0], 1e-12, 'a pendulum');
+});
+
 test('what mimics a joint that is not there moves on its own', () => {
   const { mechanism: m, err } = convert(two(joint('j', 'continuous', 'a', 'b', '<mimic joint="k"/>')));
   assert.deepEqual([m.links.length, m.gears], [1, undefined]);
