@@ -100,6 +100,19 @@ static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f,
     return row;
 }
 
+#define SMALL_GYRATION 1e-2 /* radius of gyration, relative to the arm, of a mass at a point */
+#define LEAST_LENGTH   1e-2 /* m */
+
+/* The length (m) that converts angles of a joint to distances: the body's radius of gyration; for a
+ * mass at a point the distance of its centre of mass from the joint, or LEAST_LENGTH. */
+static double length_of(const gw_scene *scene, const gw_system_body_def *d, int body)
+{
+    double gyration = gw_scene_body_length(scene, body);
+    double arm = gw_distance(gw_scene_body_mass(scene, body).com, d->body_from_m.p);
+    bool extended = gyration > SMALL_GYRATION * fmax(arm, SMALL_GYRATION * LEAST_LENGTH);
+    return extended ? gyration : fmax(arm, LEAST_LENGTH);
+}
+
 #define WORK_ROWS 9 /* arrays with one entry per coordinate: a Jacobian's six, and three more */
 
 /* The angles of a ball joint have no lower limit. */
@@ -135,7 +148,7 @@ static void add_limits(gw_joint_limits *l, const gw_scene_dynamics_def *def, int
     for (int upper = first_end(d); upper < 2; upper++) {
         gw_joint_limit *limit = &l->of[l->count];
         *limit = (gw_joint_limit){.system = system, .body = body, .coordinate = j, .at = first + j};
-        limit->row = row_of(d->joint, j, &f, gw_scene_body_length(def->scene, member->number));
+        limit->row = row_of(d->joint, j, &f, length_of(def->scene, d, member->number));
         limit->row.owned = l->count;
         limit->row.limits = d->joint != GW_MOBILIZER_SPHERICAL;
         limit->row.joint = body;

@@ -922,6 +922,25 @@ test('a bound of an angle and one between two planes hold what moves', () => {
   assert.equal(r.summary.mobility, 7);
 });
 
+test('a mass at a point stops at the limit of its joint', () => {
+  const link = (more) => ({ joint: { type: 'revolute', axis: [0, 1, 0], limits: { lower: -1, upper: 1 } }, ...more });
+  // a pendulum that is let go level; and a point at its pivot, which a rod on it turns
+  for (const inertia of [0, 1e-12, 1e-6]) {
+    const links = [link({ mass: 1, com: [1, 0, 0], inertia: [inertia, inertia, inertia, 0, 0, 0] })];
+    const { summary, count, get } = run({ gravity: [0, 0, -G], mechanisms: [{ id: 'm', links }] }, 1);
+    near(get(count - 1, 'm.0.q0'), 1, 1e-9);
+    for (let k = 0; k < count; k++) assert.ok(get(k, 'm.0.q0') < 1 + 1e-9, `${inertia}: ${get(k, 'm.0.q0')}`);
+    near(summary.energy.final, -G * Math.sin(1), 1e-8);
+    assert.ok(!summary.events.some((e) => e.kind === 'jammed'));
+  }
+  const pivot = link({ mass: 1, com: [0, 0, 0], inertia: [0, 0, 0, 0, 0, 0] });
+  const rod = { joint: { type: 'prismatic', axis: [1, 0, 0], limits: { lower: 0, upper: 0 } }, mass: 1 };
+  const links = [pivot, { ...rod, com: [1, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0] }];
+  const { summary, count, get } = run({ gravity: [0, 0, -G], mechanisms: [{ id: 'm', links }] }, 1);
+  near(get(count - 1, 'm.0.q0'), 1, 1e-9);
+  near(summary.energy.final, -G * Math.sin(1), 1e-8);
+});
+
 test('a joint bounces off its limit with its restitution, and rests there', () => {
   const bar = rod('a', 1, [0.5, 0, 0], 0),
     lost = [];
