@@ -85,6 +85,10 @@ static void general_rows(const gw_system *s, gw_closure_def *c, gw_closure_row *
     for (int k = count; k < c->row_count + c->twin_count; k++)
         r[k] = (gw_closure_row){.a = c->a, .b = c->b, .scale = 1};
     for (int k = 0; k < count; k++, r++) {
+        if (c->rows[k].implied) {
+            *r = (gw_closure_row){.a = c->a, .b = c->b, .scale = 1};
+            continue;
+        }
         gw_vec3 f = gw_rotate(world_from_b.q, gw_linear_part(j[k]));
         gw_vec3 t = gw_rotate(world_from_b.q, gw_angular_part(j[k]));
         *r = (gw_closure_row){.a = c->a, .b = c->b};

@@ -226,6 +226,34 @@ void gw_rows_start_at(gw_row *rows, int count, const gw_pose *x)
     }
 }
 
+#define NEARER 2 /* times: an axis is that much nearer to the tangent before it takes over */
+
+/* A point on a curve has a row along each of three axes, of rank two on the curve. Beside it, as at
+ * the stages of a step, the rank is three by a share of the distance, and which two rows are solved
+ * would change the motion along the tangent: the row nearest to the tangent is marked. */
+static void mark_implied(gw_row *rows, int count)
+{
+    for (int i = 0; i + 2 < count; i++) {
+        gw_row *r = &rows[i];
+        gw_nurbs_point at;
+        bool curve = r->kind == GW_ROW_CURVE || r->kind == GW_ROW_CURVE_BODY;
+        if (!curve || r[1].kind != r->kind || r[2].kind != r->kind || !share_point(r, r + 1) ||
+            !share_point(r, r + 2))
+            continue;
+        gw_nurbs_evaluate(r->nurbs, r->start, 1, NULL, &at);
+        int nearest = 0;
+        double most = 0;
+        for (int k = 0; k < 3; k++) {
+            double along = fabs(gw_dot(r[k].n, at.d[1][0])) * (r[k].implied ? NEARER : 1);
+            if (along > most)
+                most = along, nearest = k;
+        }
+        for (int k = 0; k < 3; k++)
+            r[k].implied = k == nearest && !r[k].still;
+        i += 2;
+    }
+}
+
 void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
 {
     const gw_row *first = NULL;
@@ -251,6 +279,7 @@ void gw_rows_follow(gw_row *rows, int count, const gw_pose *x)
         row->past_edges = true;
         first = same ? first : row;
     }
+    mark_implied(rows, count);
 }
 
 /* The point of a free-form row, in the frame of its shape. */

@@ -166,6 +166,7 @@ typedef struct gw_row {
     double start[2];       /* parameters near those wanted */
     bool past_edges; /* the surface is extended past its edges by its last spans' polynomials */
     bool still;      /* of a curve: `start` is kept in place of the closest point */
+    bool implied;    /* by the two other rows of a point on a curve: see gw_rows_follow() */
     long *work;      /* see gw_submanifold_count_work() */
 } gw_row;
 

@@ -1,7 +1,8 @@
 /*
  * A sphere written as a free-form surface moves like the primitive, whatever constraint it is
  * under: point on it, at a distance from it, along its normal, sliding, rolling, purely rolling, of
- * either body, from outside and within, two-sided and one-sided, under balls, rims and curves.
+ * either body, from outside and within, two-sided and one-sided, under balls, rims and curves. A
+ * point on a circle does, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -219,10 +220,61 @@ static void a_rim_comes_to_lie_on_both(void **state)
     }
 }
 
+/* A body with a point on a circle of another one that moves: of free form, or where the circle's
+ * plane and the sphere about its centre intersect. */
+static gw_scene *circle_scene(bool free_form)
+{
+    gw_scene *s = new_scene();
+    gw_object *ring = add_moving(s, sphere(0.1, false), gw_v3(0.3, 0.1, 0.2));
+    strcpy(ring->id, "ring");
+    ring->body.mass = 20;
+    ring->body.inertia[0] = ring->body.inertia[1] = 2, ring->body.inertia[2] = 1.3;
+    ring->pose.q = gw_quat_exp(gw_v3(0.3, 0.1, 0.6));
+    ring->spin = gw_v3(0.1, 0.3, 0.2);
+    if (free_form)
+        ring->shape = (gw_shape){.kind = GW_SHAPE_NURBS_CURVE, .nurbs = gw_nurbs_circle(0.3, NULL)};
+    gw_object *o =
+        add_moving(s, (gw_shape){.kind = GW_SHAPE_BOX, .size = {0.1, 0.1, 0.1}}, gw_v3(0, 0, 0));
+    gw_vec3 p = gw_v3(0.02, 0.01, 0.03);
+    o->pose.p = gw_sub(gw_pose_point(&ring->pose, gw_v3(0.3 * cos(1), 0.3 * sin(1), 0)), p);
+    o->velocity = gw_v3(0.1, -0.05, 0);
+    o->spin = gw_v3(1, 0.5, 2);
+    state_feature(s, "body", "tip", (gw_element){.kind = GW_POINT, .p = p});
+    state_feature(s, "ring", "middle", (gw_element){.kind = GW_POINT, .p = {0, 0, 0}});
+    state_feature(s, "ring", "flat", (gw_element){.kind = GW_PLANE, .d = {0, 0, 1}});
+    if (free_form) {
+        join(s, "c", GW_COINCIDENT, "body", "tip", "ring", "curve");
+    } else {
+        join(s, "c", GW_COINCIDENT, "body", "tip", "ring", "flat");
+        join(s, "d", GW_DISTANCE, "body", "tip", "ring", "middle")->value = 0.3;
+    }
+    return s;
+}
+
+static void a_point_goes_round_a_circle_that_moves(void **state)
+{
+    (void)state;
+    running r[2];
+    double off = 0;
+    for (int k = 0; k < 2; k++)
+        running_open(&r[k], circle_scene(k == 1));
+    for (int i = 0; i < SECONDS * 1000; i++) {
+        const gw_free_body *a = body(running_tick(&r[0]), &r[0], "body");
+        const gw_free_body *b = body(running_tick(&r[1]), &r[1], "body");
+        gw_twist d = gw_pose_sub(&a->pose, &b->pose);
+        off = fmax(off, fmax(gw_norm(d.v), gw_norm(d.w)));
+    }
+    print_message("a point on a circle that moves: %.2g m or rad apart\n", off);
+    assert_true(off < 2e-11);
+    running_close(&r[0]);
+    running_close(&r[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(both_move_alike),
                                        cmocka_unit_test(both_move_alike_from_a_pole),
-                                       cmocka_unit_test(a_rim_comes_to_lie_on_both)};
+                                       cmocka_unit_test(a_rim_comes_to_lie_on_both),
+                                       cmocka_unit_test(a_point_goes_round_a_circle_that_moves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
