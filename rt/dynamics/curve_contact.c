@@ -386,10 +386,18 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     bool found = place->known && follow_contact(k, a, b, &at, &x, &way) && way < JUMP;
     if (!found) {
         at = *place;
-        found = search_contact(k, a, b, &at, &x);
-        at.searched = true;
+        if (gw_contact_is_searched_out(&at)) {
+            gw_contact_place start = at;
+            found = follow_contact(k, a, b, &at, &x, &way) && way < JUMP;
+            if (!found) {
+                at = start;
+                pair_at(k, a, b, &at, &x);
+            }
+        } else {
+            found = search_contact(k, a, b, &at, &x);
+            gw_contact_place_replaces(&at, place);
+        }
     }
-    at.before = place->before;
     *place = at;
     gw_vec3 across;
     double curvature = relative_curvature(&x, &across);

@@ -24,6 +24,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/curve_contact.h"
@@ -552,6 +553,42 @@ static bool put_rates(const gw_normal_system *s, const gw_body_frame *a, const g
     return moves;
 }
 
+#define SEARCH_LIMIT (GW_MAX_CONTACT_SEARCHES * GW_CONTACT_SEARCH_PERIOD)
+
+/* A branch that ends within a step would be searched for in vain at every stage of ever shorter
+ * substeps, and in each trial of the step: after some searches it is followed from where the step
+ * began. */
+bool gw_contact_is_searched_out(gw_contact_place *place)
+{
+    assert(place);
+    if (place->searched_for <= SEARCH_LIMIT - GW_CONTACT_SEARCH_PERIOD)
+        return false;
+    memcpy(place->a, place->start_a, sizeof place->a);
+    memcpy(place->b, place->start_b, sizeof place->b);
+    return true;
+}
+
+void gw_contact_place_follows(gw_contact_place *place)
+{
+    assert(place);
+    if (place->known) {
+        memcpy(place->start_a, place->a, sizeof place->a);
+        memcpy(place->start_b, place->b, sizeof place->b);
+    }
+    if (place->known || place->searched_for > 0)
+        place->searched_for = SEARCH_LIMIT;
+}
+
+void gw_contact_place_replaces(gw_contact_place *place, const gw_contact_place *before)
+{
+    assert(place && before);
+    place->searched = true;
+    place->before = before->before;
+    place->searched_for = before->searched_for + GW_CONTACT_SEARCH_PERIOD;
+    memcpy(place->start_a, before->start_a, sizeof place->a);
+    memcpy(place->start_b, before->start_b, sizeof place->b);
+}
+
 bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, gw_contact_place *place, gw_contact_state *x)
 {
@@ -560,10 +597,18 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     bool found = place->known && gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
     if (!found) {
         at = *place;
-        found = search_contact(k, a, b, &at, &s);
-        at.searched = true;
+        if (gw_contact_is_searched_out(&at)) {
+            gw_contact_place start = at;
+            found = gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
+            if (!found) {
+                at = start;
+                gw_normal_system_at(k, a, b, &at, &s);
+            }
+        } else {
+            found = search_contact(k, a, b, &at, &s);
+            gw_contact_place_replaces(&at, place);
+        }
     }
-    at.before = place->before;
     *place = at;
     *x = (gw_contact_state){.c = s.a.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
     x->beyond = s.a.beyond || s.b.beyond;

@@ -36,6 +36,16 @@ bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_fram
                            const gw_body_frame *b, gw_contact_place *place,
                            gw_contact_state *state);
 
+/* Of a place that is no longer followed: true if there have been too many searches; it is replaced
+ * by that at the step's start. */
+bool gw_contact_is_searched_out(gw_contact_place *place);
+
+/* Keeps a place, of a contact that a step has followed, from being searched for. */
+void gw_contact_place_follows(gw_contact_place *place);
+
+/* What a place keeps of another one for the same contact that a search replaces. */
+void gw_contact_place_replaces(gw_contact_place *place, const gw_contact_place *before);
+
 /* gw_system_degenerate_closure() of one contact without a closed form. */
 bool gw_contact_is_degenerate(const gw_closure_contact *contact);
 

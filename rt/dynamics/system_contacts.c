@@ -13,6 +13,7 @@
  */
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 #include <stdio.h>
 
 #include "rt/dynamics/common_normal.h"
@@ -432,8 +433,13 @@ void gw_system_continue_contact(gw_system *s, int closure, const gw_contact_plac
 
 void gw_contacts_begin(gw_system *s)
 {
-    for (int i = 0; i < s->closure_count; i++)
-        s->closures[i].contact.place.before = s->closures[i].contact.place.now;
+    for (int i = 0; i < s->closure_count; i++) {
+        gw_contact_place *place = &s->closures[i].contact.place;
+        place->before = place->now;
+        place->searched_for -= place->searched_for > 0;
+        memcpy(place->start_a, place->a, sizeof place->a);
+        memcpy(place->start_b, place->b, sizeof place->b);
+    }
     gw_unilateral_begin_step(s);
 }
 
