@@ -575,7 +575,7 @@ void gw_contact_place_follows(gw_contact_place *place)
         memcpy(place->start_a, place->a, sizeof place->a);
         memcpy(place->start_b, place->b, sizeof place->b);
     }
-    if (place->known || place->searched_for > 0)
+    if (place->in_step && (place->known || place->searched_for > 0))
         place->searched_for = SEARCH_LIMIT;
 }
 
@@ -584,7 +584,8 @@ void gw_contact_place_replaces(gw_contact_place *place, const gw_contact_place *
     assert(place && before);
     place->searched = true;
     place->before = before->before;
-    place->searched_for = before->searched_for + GW_CONTACT_SEARCH_PERIOD;
+    place->in_step = before->in_step;
+    place->searched_for = before->in_step ? before->searched_for + GW_CONTACT_SEARCH_PERIOD : 0;
     memcpy(place->start_a, before->start_a, sizeof place->a);
     memcpy(place->start_b, before->start_b, sizeof place->b);
 }

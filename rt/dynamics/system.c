@@ -853,8 +853,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     }
     init_model(s);
     gw_closures_classify(s);
-    gw_closures_assemble(s, ASSEMBLE_STEPS);
-    double left = gw_closures_project(s, ASSEMBLE_STEPS);
+    double left = gw_closures_assemble(s, def->closures, ASSEMBLE_STEPS, HELD * s->length);
     if (!(left <= HELD * s->length)) {
         refuse_open(s, left, error);
         return given_up(s);

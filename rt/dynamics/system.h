@@ -129,6 +129,7 @@ typedef struct gw_contact_place {
     bool pinned;    /* a's point is fixed in a: of a rim that lies nearly flat, within a step */
     gw_vec3 across; /* of two curves: the direction e in b that defines their rows */
     gw_contact_curvature now, before; /* `before`: at the step's start */
+    bool in_step;                     /* searches are limited: */
     int searched_for;                 /* steps until another search is made up for; past the */
     double start_a[3], start_b[3];    /* limit the place at the step's start is followed */
 } gw_contact_place;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/dynamics/surface_contact.h"
 #include "rt/dynamics/system_unilateral.h"
 
 #define CLOSED      1e-15 /* of the length: residual at which projection ends; */
@@ -501,38 +502,89 @@ double gw_closures_project(gw_system *s, int steps)
     return gw_closures_residual(s);
 }
 
-/* Updates everything for the joints' states, with KEPT times the inertia at joints that keep their
- * position (or velocity). */
-static void update_kept(gw_system *s, bool velocities, gw_active_rows rows)
+/* What keeps its place at creation, as far as the closures allow it. */
+typedef enum kept_joints {
+    KEEPS_POSITION, /* joints with a stated position */
+    KEEPS_TURNS,    /* these, and the rotation of ball and free joints */
+    KEEPS_VELOCITY
+} kept_joints;
+
+static bool is_kept(const gw_system_body *k, int j, kept_joints what)
+{
+    if (what == KEEPS_VELOCITY)
+        return k->def.keeps_velocity;
+    return k->def.keeps_position ||
+           (what == KEEPS_TURNS && j >= gw_mobilizer_rotation(k->def.joint));
+}
+
+/* Updates everything for the joints' states, with KEPT times the inertia of what is kept. */
+static void update_kept(gw_system *s, kept_joints what, gw_active_rows rows)
 {
     gw_system_update(s);
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
-        bool kept = velocities ? k->def.keeps_velocity : k->def.keeps_position;
         for (int j = 0; j < k->dof; j++)
-            s->added[k->first + j] = kept ? KEPT * gw_tree_joint_inertia(k, j) : 0;
+            s->added[k->first + j] = is_kept(k, j, what) ? KEPT * gw_tree_joint_inertia(k, j) : 0;
     }
     gw_tree_articulate(s, 0, s->added);
     gw_closures_factor(s, rows);
 }
 
-void gw_closures_assemble(gw_system *s, int steps)
+/* Satisfies the closures with what is kept, then without; returns the residual (m). */
+static double assemble_once(gw_system *s, int steps, kept_joints what)
 {
     double before = INFINITY, now = 0;
-    bool kept = false;
+    bool kept = what == KEEPS_TURNS;
     for (int i = 0; i < s->body_count; i++)
         kept = kept || s->bodies[i].def.keeps_position || s->bodies[i].def.keeps_velocity;
     for (int n = 0; n < steps && kept && s->row_count > 0; n++, before = now) {
-        update_kept(s, false, GW_ROWS_OF_POSITIONS);
+        update_kept(s, what, GW_ROWS_OF_POSITIONS);
         now = set_residuals(s);
         if (!is_open(s, now, before))
             break;
         move_onto_rows(s);
     }
     if (kept && s->row_count > 0) {
-        update_kept(s, true, GW_ROWS_OF_CLOSURES);
+        update_kept(s, KEEPS_VELOCITY, GW_ROWS_OF_CLOSURES);
         gw_closures_project_velocities(s);
     }
+    return gw_closures_project(s, steps);
+}
+
+static bool has_followed_contact(const gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++) {
+        const gw_closure_def *c = &s->closures[i];
+        if (c->kind == GW_CLOSURE_CONTACT && !c->unilateral &&
+            gw_surface_contact_is_general(&c->contact))
+            return true;
+    }
+    return false;
+}
+
+/* A body that is far from a surface, in proportion to its radius of gyration, turns so far on its
+ * way there that it may come over an edge. Then it keeps its orientation. */
+double gw_closures_assemble(gw_system *s, const gw_closure_def *stated, int steps, double closed)
+{
+    static const kept_joints tries[] = {KEEPS_POSITION, KEEPS_TURNS, KEEPS_POSITION};
+    double left = 0;
+    for (int i = 0; i < s->body_count; i++)
+        gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->start[i]);
+    int most = has_followed_contact(s) ? 3 : 1;
+    for (int n = 0; n < most; n++) { /* the third one as the first, for its error */
+        gw_error lost = {0};
+        for (int i = 0; i < s->body_count && n > 0; i++)
+            gw_joint_copy(&s->bodies[i], &s->start[i], &s->bodies[i].joint);
+        for (int i = 0; i < s->closure_count; i++) {
+            s->closures[i].contact.place = stated[i].contact.place;
+            s->closures[i].contact.place.in_step = false;
+            s->closures[i].contact.place.searched_for = 0;
+        }
+        left = assemble_once(s, steps, tries[n]);
+        if (most > 1 && left <= closed && gw_contacts_check(s, &lost))
+            break;
+    }
+    return left;
 }
 
 double gw_closures_correct(gw_system *s)

@@ -436,6 +436,7 @@ void gw_contacts_begin(gw_system *s)
     for (int i = 0; i < s->closure_count; i++) {
         gw_contact_place *place = &s->closures[i].contact.place;
         place->before = place->now;
+        place->in_step = true;
         place->searched_for -= place->searched_for > 0;
         memcpy(place->start_a, place->a, sizeof place->a);
         memcpy(place->start_b, place->b, sizeof place->b);

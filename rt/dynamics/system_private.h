@@ -725,9 +725,9 @@ double gw_closures_residual(const gw_system *system);
 
 double gw_closure_residual(const gw_system *system, int closure);
 
-/* Satisfies the closures at creation; joints that keep position or velocity have 1e12 times their
- * inertia. */
-void gw_closures_assemble(gw_system *system, int steps);
+/* Satisfies the `stated` closures at creation, until the residual, which is returned, is at most
+ * `closed` (m) and contacts are found; joints that keep theirs have 1e12 times their inertia. */
+double gw_closures_assemble(gw_system *s, const gw_closure_def *stated, int steps, double closed);
 
 /* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then projects velocities in the same way.
  * Leaves everything up to date. Returns the residual (m). */
