@@ -113,6 +113,11 @@ static double satisfy_rows(const gw_guided_def *def, const gw_pose *pose, double
     int count = def->set.row_count;
     gw_rows_jacobian(def->set.rows, count, pose, a);
     for (int i = 0; i < count; i++) {
+        if (def->set.rows[i].implied) { /* of no rank on a curve, and at no stage beside it */
+            memset(a[i], 0, sizeof a[i]);
+            rhs[i] = 0;
+            continue;
+        }
         rhs[i] = target[i] - gw_dot6(a[i], x);
         solve_lower(l, a[i]);
     }

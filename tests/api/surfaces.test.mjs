@@ -1514,18 +1514,66 @@ test('surfaces that conform are refused where they may part, and told in motion'
   }
 });
 
+// Beside a curve, at the stages of a step, its three rows have rank three by a share of the distance.
+test('a body with points on a curve and on a surface keeps its energy as it falls', () => {
+  const wire = {
+    type: 'nurbs-curve',
+    degree: 3,
+    knots: [0, 0, 0, 0, 1, 1, 1, 1],
+    points: [
+      [-0.4, 0.1, 0.3],
+      [-0.1, -0.1, 0],
+      [0.1, 0.2, -0.4],
+      [0.4, 0, -0.9],
+    ],
+  };
+  const sheet = { ...saddle, type: 'nurbs-surface' };
+  const { code, out, err } = command(
+    ['run', '-', '--seconds', '0.45'],
+    JSON.stringify({
+      format: 'guideway-scene/1',
+      name: 'on a wire and a sheet',
+      gravity: [0, 0, -9.81],
+      objects: [
+        { id: 'wire', geometry: wire, fixed: true },
+        { id: 'sheet', geometry: sheet, pose: { p: [0, 0, -0.2] }, fixed: true },
+        {
+          id: 'body',
+          geometry: { type: 'box', size: [0.2, 0.1, 0.05] },
+          pose: { p: [-0.2, 0, 0.1] },
+          free: true,
+          body: { mass: 1, inertia: [0.002, 0.003, 0.0035, 0, 0, 0.0001] },
+        },
+      ],
+      features: [
+        { id: 'body/p', point: [0.08, 0.04, -0.025] },
+        { id: 'body/q', point: [-0.08, 0.04, -0.025] },
+      ],
+      constraints: [
+        { id: 'c1', type: 'coincident', a: 'body/p', b: 'wire/curve' },
+        { id: 'c2', type: 'coincident', a: 'body/q', b: 'sheet/surface' },
+      ],
+    }),
+  );
+  assert.equal(code, 0, err);
+  const { energy, events, constraint_residual_max: residual } = JSON.parse(out);
+  assert.deepEqual(events, [], out);
+  assert.ok(Math.abs(energy.final - energy.initial) < 1e-11 && residual < 1e-13, out);
+});
+
 // A cap z = 5 (x^2 + y^2) over -0.08 .. 0.08, its normal downwards.
 const cap = {
   ...saddle,
   type: 'nurbs-surface',
-  points: [-1, 0, 1].map((y, j) =>
-    [-1, 0, 1].map((x, i) => [0.08 * x, 0.08 * y, 5 * 0.08 ** 2 * (bend[i] + bend[j])]),
-  ),
+  points: [-1, 0, 1].map((y, j) => [-1, 0, 1].map((x, i) => [0.08 * x, 0.08 * y, 5 * 0.08 ** 2 * (bend[i] + bend[j])])),
 };
 
 // The bowl is 5 radii of gyration below: on the way there by the mass metric the cap would turn past its edge.
 test('what is far above a surface comes down to it', () => {
-  const bowl = { ...saddle, points: saddle.points.map((r, i) => r.map(([x, y], j) => [x, y, (bend[i] + bend[j]) / 3])) };
+  const bowl = {
+    ...saddle,
+    points: saddle.points.map((r, i) => r.map(([x, y], j) => [x, y, (bend[i] + bend[j]) / 3])),
+  };
   for (const type of ['sliding', 'rolling', 'pure-rolling']) {
     const csv = join(scratch, 'down.csv');
     const { code, out, err } = command(
