@@ -20,7 +20,8 @@
 #define LARGE_BASIS_ROWS  4    /* rows up to which an orthonormal basis is worth it there */
 #define SWEEPS_PER_EFFORT 8    /* friction updates of a contact that do */
 #define TRACTION          1e9  /* mu of what rolls without a limit */
-#define IMMOVABLE_ROW     1e-9 /* a row whose entries are all smaller moves nothing */
+#define IMMOVABLE_ROW     1e-9 /* a row whose entries are all smaller moves nothing, */
+#define HELD_ROW          1e-12 /* 1/kg: nor does one of which closures leave so little */
 
 /* ---- rows of the contact Jacobian --------------------------------------------------------------
  */
@@ -107,14 +108,15 @@ double gw_jacobian_row_inverse_mass(const gw_world *w, const gw_contact_jacobian
         for (int i = 0; i < gw_model_dof(model); i++)
             sum += row->entry[k][i] * answer[i];
     }
-    return sum;
+    return sum > HELD_ROW ? sum : 0;
 }
 
 /* No impulse separates the contact: no system moves along the row, or it is wedged. */
 static bool row_is_immovable(const gw_world *w, const gw_contact_jacobian_row *row)
 {
     double kinetic, potential, sum = 0;
-    if (gw_jacobian_row_max(w, row) <= IMMOVABLE_ROW)
+    double inverse = gw_jacobian_row_inverse_mass(w, row);
+    if (gw_jacobian_row_max(w, row) <= IMMOVABLE_ROW || inverse == 0)
         return true;
     for (int k = 0; k < 2 && row->carried; k++) {
         if (row->system[k] < 0)
@@ -122,7 +124,7 @@ static bool row_is_immovable(const gw_world *w, const gw_contact_jacobian_row *r
         gw_model_energy(gw_world_model(w, row->system[k]), &kinetic, &potential);
         sum += kinetic;
     }
-    return row->carried && gw_row_wedged(row->offset, gw_jacobian_row_inverse_mass(w, row), sum);
+    return row->carried && gw_row_wedged(row->offset, inverse, sum);
 }
 
 /* ---- contacts that take part --------------------------------------------------------------------

@@ -196,6 +196,8 @@ void gw_contact_soften(gw_world *w, gw_contact *c)
     double stiffness, damping;
     spring = *own;
     gw_contact_stable_stiffness(w, c, &stiffness, &damping, &spring);
+    if (stiffness == 0)
+        return; /* nothing of it can move at present */
     c->stiffness = fmin(c->stiffness, stiffness);
     c->damping = fmin(c->damping, damping);
     own->stiffness = fmin(own->stiffness, spring.stiffness);
