@@ -25,6 +25,8 @@
 #define MAX_PARTS       48   /* of a substep in which one does, and trials of them, */
 #define LEAST_PART      0.01 /* of the step */
 
+#define FRICTION_PER_EFFORT 32 /* gw_forces.effort that counts as the step of a free body */
+
 /* ---- trials --------------------------------------------------------------------------------- */
 
 /* The hand's force for a time from the start of the substep: the callback counts from the
@@ -79,16 +81,19 @@ static void integrate_model(gw_world *w, int m, gw_model *model, double t, gw_st
                         .contact_wrenches =
                             w->continuous_count[m] > 0 ? gw_contact_stage_forces : NULL,
                         .contact_context = &query,
+                        .effort = &w->friction_effort,
                         .continues = w->substep_start[m] > 0};
     if (w->locked[m] || (w->loaded[m] && gw_model_takes_load(model)))
         forces.load = w->load_rate + (size_t)m * GW_MODEL_MAX_DOF;
     if (w->locked[m])
         forces.lock = w->locks + (size_t)m * GW_MODEL_MAX_DOF;
     apply_contact_impulses(w, m, model, 0.5 * h);
+    int friction = w->friction_effort;
     gw_model_step(model, &forces, h, step);
     apply_contact_impulses(w, m, model, 0.5 * h);
     w->effort += 1 + gw_model_dof(model) / 8 + w->row_work / GW_ROW_WORK_PER_EFFORT;
     w->row_work %= GW_ROW_WORK_PER_EFFORT;
+    w->effort += (w->friction_effort - friction) / FRICTION_PER_EFFORT;
 }
 
 /* ---- systems that step in lockstep ------------------------------------------------------------

@@ -346,7 +346,8 @@ static bool update_pairs(gw_world *w)
 static void pre_step(gw_world *w, gw_world_step_result *out)
 {
     *out = (gw_world_step_result){0};
-    w->effort = w->row_work = w->deferred = w->redetections_skipped = w->redetection_cost = 0;
+    w->effort = w->row_work = w->friction_effort = w->deferred = w->redetections_skipped =
+        w->redetection_cost = 0;
     w->recorded_count = 0;
     w->scratch_of[0] = w->scratch_of[1] = -1;
     w->budget = (int)fmax(GW_WORLD_EFFORT_MIN, GW_WORLD_EFFORT_PER_SECOND * w->dt);

@@ -297,6 +297,7 @@ struct gw_world {
     double last_spring_energy;          /* at the end of the last step (J) */
 
     int effort, budget, redetection_cost; /* of this step, in steps of a free body */
+    int friction_effort;                  /* gw_forces.effort of this step */
     int row_work; /* gaps followed over free-form surfaces that are not in `effort` yet */
     int deferred, redetections_skipped; /* see gw_world_step_result */
     unsigned step_count;                /* also chooses the contact to be softened */
@@ -562,7 +563,8 @@ void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 directi
 /* Largest absolute entry: 0 where no system moves along it. */
 double gw_jacobian_row_max(const gw_world *w, const gw_contact_jacobian_row *row);
 
-/* J D^-1 J^T of one row: a diagonal entry of the Delassus operator (1/kg). */
+/* J D^-1 J^T of one row: a diagonal entry of the Delassus operator (1/kg); 0 where the closures of
+ * its systems hold it, up to rounding. */
 double gw_jacobian_row_inverse_mass(const gw_world *w, const gw_contact_jacobian_row *row);
 
 typedef enum gw_collision_kind {

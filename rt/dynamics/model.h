@@ -36,6 +36,8 @@ typedef struct gw_forces {
                            takes_load(); NULL: none */
     const double *lock; /* dampers of coordinates (dof entries; N m s/rad, N s/m) which make the
                            step implicit, for a model that takes_lock(); NULL: none */
+    int *effort;        /* of the friction of contacts in this tick so far, to which the step adds;
+                           NULL: none before */
     bool continues; /* the rest of a step after a collision: the joint wrenches reported are those
                        of the part before it */
 } gw_forces;

@@ -431,7 +431,7 @@ void gw_system_continue_contact(gw_system *s, int closure, const gw_contact_plac
     now->searched = false;
 }
 
-void gw_contacts_begin(gw_system *s)
+void gw_contacts_begin(gw_system *s, const gw_forces *forces)
 {
     for (int i = 0; i < s->closure_count; i++) {
         gw_contact_place *place = &s->closures[i].contact.place;
@@ -441,7 +441,7 @@ void gw_contacts_begin(gw_system *s)
         memcpy(place->start_a, place->a, sizeof place->a);
         memcpy(place->start_b, place->b, sizeof place->b);
     }
-    gw_unilateral_begin_step(s);
+    gw_unilateral_begin_step(s, forces ? forces->effort : NULL);
 }
 
 int gw_system_degenerate_closure(const gw_system *s)

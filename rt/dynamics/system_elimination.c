@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/dynamics/system_traction.h"
+#include "rt/dynamics/system_multipliers.h"
 
 /* Smallest relative pivot of an independent row while offsets keep dependent rows from being
  * exactly dependent. */
@@ -29,7 +29,6 @@
 #define FIRM_ROW      1e-9  /* relative pivot below which a row is weak: set_residuals() */
 #define NO_ROW_AT_ALL 1e-22 /* of the system's mobility: K_ii below it is rounding */
 #define DENSE_MOST    600   /* largest number of rows for the dense operator */
-#define LEAST_EXACT   1e-30 /* squared remainder of least multipliers, relative to their square */
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
@@ -204,10 +203,11 @@ static bool take_factors(gw_system *s, size_t numbers)
     s->through = calloc(2 * path + 1, sizeof *s->through);
     s->through_at = calloc(bodies + 1, sizeof *s->through_at);
     s->pivots = calloc(5 * rows + 1, sizeof *s->pivots);
-    s->delassus = calloc(2 * numbers + 9 * rows + 1, sizeof *s->delassus);
-    s->dense = dense ? calloc(2 * rows * rows + 1, sizeof *s->dense) : NULL;
+    s->delassus = calloc(2 * numbers + 10 * rows + 1, sizeof *s->delassus);
+    s->dense = dense ? calloc(3 * rows * rows + 1, sizeof *s->dense) : NULL;
     if (!s->through || !s->through_at || !s->pivots || !s->delassus || (dense && !s->dense))
         return false;
+    s->null_factor = dense ? s->dense + 2 * rows * rows : NULL;
     s->dense_order = s->pivots + rows;
     s->dense_rows = s->dense_order + rows;
     s->live = s->dense_rows + rows;
@@ -721,7 +721,7 @@ static void pull_all_rows(gw_system *s, gw_active_rows which)
 
 void gw_closures_factor(gw_system *s, gw_active_rows which)
 {
-    s->rank = s->firm = 0;
+    s->rank = s->firm = s->null_uses = 0;
     s->is_dense = false;
     s->margin = 1;
     if (s->block_count == 0)
@@ -795,7 +795,7 @@ static void backward_blocks(const gw_system *s, double *x)
     }
 }
 
-static void forward(const gw_system *s, double *z, double *x)
+void gw_closures_forward(const gw_system *s, double *z, double *x)
 {
     if (s->is_dense)
         forward_dense(s, z, x);
@@ -803,7 +803,7 @@ static void forward(const gw_system *s, double *z, double *x)
         forward_blocks(s, z, x);
 }
 
-static void backward(const gw_system *s, double *x)
+void gw_closures_backward(const gw_system *s, double *x)
 {
     if (s->is_dense)
         backward_dense(s, x);
@@ -813,76 +813,6 @@ static void backward(const gw_system *s, double *x)
 
 void gw_closures_solve(gw_system *s)
 {
-    forward(s, s->right, s->solution);
-    backward(s, s->solution);
-}
-
-/* ---- least multipliers ---------------------------------------------------------------------- */
-
-int gw_closures_find_dependent(gw_system *s)
-{
-    int count = 0;
-    for (int i = s->rank; s->is_dense && i < s->dense_count; i++)
-        s->dependent[count++] = s->dense_rows[s->dense_order[i]];
-    for (int i = 0; !s->is_dense && i < s->block_count; i++)
-        for (int n = s->blocks[i].rank; n < s->blocks[i].active; n++)
-            s->dependent[count++] = s->blocks[i].first + s->pivots[s->blocks[i].first + n];
-    return count;
-}
-
-void gw_closures_null_vector(const gw_system *s, int n, double *x)
-{
-    memset(x, 0, (size_t)s->rows_in_blocks * sizeof *x);
-    x[s->dependent[n]] = 1;
-    backward(s, x);
-}
-
-/*
- * With L_I and L_D the factor's independent and dependent rows, N = [-L_D L_I^-1, I] has the null
- * vectors of K, and
- *
- *   lambda := lambda - N^T (N N^T)^-1 N lambda
- *
- * by conjugate gradients: N takes one forward substitution, N^T one backward, and no eigenvalue of
- * N N^T is below 1.
- */
-const double *gw_closures_least_multipliers(gw_system *s)
-{
-    if (s->rank == s->active_rows)
-        return s->solution;
-    int n = gw_closures_find_dependent(s), *d = s->dependent, rows = s->rows_in_blocks;
-    size_t size = (size_t)rows * sizeof(double);
-    double *lambda = s->least_multipliers, *left = lambda + rows, *p = left + rows, *by = p + rows;
-    double most = 0, squares = 0;
-    memcpy(lambda, s->solution, size);
-    memcpy(s->right, lambda, size);
-    forward(s, s->right, s->rest);
-    for (int i = 0; i < rows; i++)
-        most += lambda[i] * lambda[i];
-    for (int i = 0; i < n; i++) {
-        p[d[i]] = left[d[i]] = -s->right[d[i]];
-        squares += left[d[i]] * left[d[i]];
-    }
-    for (int turn = 0; turn < n && squares > LEAST_EXACT * most; turn++) {
-        memset(by, 0, size);
-        for (int i = 0; i < n; i++)
-            by[d[i]] = p[d[i]];
-        backward(s, by);
-        double curvature = 0, before = squares;
-        for (int i = 0; i < rows; i++)
-            curvature += by[i] * by[i];
-        double step = squares / curvature;
-        for (int i = 0; i < rows; i++)
-            lambda[i] += step * by[i];
-        memcpy(s->right, by, size);
-        forward(s, s->right, s->rest);
-        squares = 0;
-        for (int i = 0; i < n; i++) {
-            left[d[i]] -= step * s->right[d[i]];
-            squares += left[d[i]] * left[d[i]];
-        }
-        for (int i = 0; i < n; i++)
-            p[d[i]] = left[d[i]] + squares / before * p[d[i]];
-    }
-    return lambda;
+    gw_closures_forward(s, s->right, s->solution);
+    gw_closures_backward(s, s->solution);
 }

@@ -55,25 +55,12 @@ const gw_closure_row *gw_rolling_rows(const gw_system *s, int closure)
     return &s->rows[k->first + k->position_rows];
 }
 
-/* The axes x, y, n of a contact's slip, along which `rows` of it act by `lever`; the number of
- * these rows. */
-static int axes_of(const gw_system *s, int closure, gw_vec3 axis[3], double lever[3])
-{
-    const gw_closure_row *t = gw_rolling_rows(s, closure);
-    bool spins = gw_rim_spins(s, closure);
-    axis[0] = gw_linear_part(t[0].on_a), axis[1] = gw_linear_part(t[1].on_a);
-    axis[2] = gw_cross(axis[0], axis[1]);
-    lever[0] = lever[1] = 1;
-    lever[2] = s->closures[closure].contact.on_a.radius;
-    return spins ? 3 : 2;
-}
-
 gw_vec3 gw_contact_slip(const gw_system *s, int closure)
 {
     const gw_closure_row *t = gw_rolling_rows(s, closure);
     gw_vec3 axis[3];
     double lever[3];
-    int count = axes_of(s, closure, axis, lever);
+    int count = gw_slip_axes(s, closure, axis, lever);
     gw_vec3 v = gw_scale(t[0].rate, axis[0]);
     for (int i = 1; i < count; i++)
         v = gw_mul_add(v, lever[i] * t[i].rate, axis[i]);
@@ -94,7 +81,7 @@ gw_vec3 gw_contact_traction(const gw_system *s, int closure, const double *multi
     const gw_closure_block *k = &s->blocks[closure];
     gw_vec3 sum = {0, 0, 0}, axis[3];
     double lever[3];
-    int count = axes_of(s, closure, axis, lever);
+    int count = gw_slip_axes(s, closure, axis, lever);
     for (int n = 0; n < k->active; n++) {
         int tangent = s->live[k->first + n] - k->position_rows;
         if (tangent < 0 || tangent >= count)
@@ -131,14 +118,19 @@ void gw_friction_set_row(gw_system *s, int closure)
     const gw_closure_row *t = gw_rolling_rows(s, closure);
     gw_vec3 axis[3];
     double lever[3];
-    int count = axes_of(s, closure, axis, lever);
+    int count = gw_slip_axes(s, closure, axis, lever);
     gw_vec3 along = count == 3 ? f->along : gw_unit(gw_reject(f->along, axis[2]));
-    gw_vec3 d = direction_of(f, gw_contact_slip(s, closure), along);
+    gw_vec3 d = along;
+    if (!s->unilateral->coarse)
+        d = direction_of(f, gw_contact_slip(s, closure), along);
     double by[3] = {gw_dot(axis[0], d), gw_dot(axis[1], d), gw_dot(axis[2], d)};
-    if (count == 3)
+    if (count == 3) {
         rim_friction_along(f, axis, by);
+        *s->unilateral->effort += 1;
+    }
     f->row = (gw_closure_row){.a = t->a, .b = t->b, .scale = 1};
     for (int i = 0; i < count; i++) {
+        f->by[i] = by[i];
         by[i] *= lever[i];
         for (int l = 0; l < 6; l++)
             f->row.on_a[l] += by[i] * t[i].on_a[l], f->row.on_b[l] += by[i] * t[i].on_b[l];
@@ -211,272 +203,98 @@ bool gw_friction_solve(int n, double *m, double *x)
     return true;
 }
 
-/* ---- a slip that grows ---------------------------------------------------------------------- */
-
-static double acceleration_along(const gw_system_body *k, const double on[6])
-{
-    gw_twist bias = gw_bias_acceleration_of(k), own = gw_acceleration_of(k);
-    return gw_dot(gw_linear_part(on), gw_add(bias.v, own.v)) +
-           gw_dot(gw_angular_part(on), gw_add(bias.w, own.w));
-}
-
-gw_vec3 gw_contact_slip_acceleration(const gw_system *s, int closure)
-{
-    const gw_closure_row *row = gw_rolling_rows(s, closure);
-    gw_vec3 a = {0, 0, 0}, axis[3];
-    double lever[3];
-    int count = axes_of(s, closure, axis, lever);
-    for (int i = 0; i < count; i++, row++) {
-        double along = row->bias + acceleration_along(&s->bodies[row->a], row->on_a);
-        if (row->b != GW_GROUND)
-            along += acceleration_along(gw_body_of(s, row->b), row->on_b);
-        a = gw_mul_add(a, lever[i] * along, axis[i]);
-    }
-    return a;
-}
-
-/* What a contact's friction does along its axes, with the friction of the others as it is: for a
- * force -F d, slip acceleration = free - F inverse d, lambda = lambda + F push . d. */
-typedef struct tangential_response {
-    double free[3], inverse[3][3]; /* m/s^2; 1/kg */
-    double lambda, push[3];        /* N; N/N */
-    bool line;                     /* other rows hold it along one tangent, */
-    bool held;                     /* or along both */
-} tangential_response;
-
-static tangential_response find_response(gw_system *s, int closure)
-{
-    gw_contact_friction *f = &s->unilateral->friction[closure], kept = *f;
-    const gw_closure_row *t = gw_rolling_rows(s, closure);
-    gw_vec3 axis[3];
-    double lever[3];
-    int count = axes_of(s, closure, axis, lever);
-    tangential_response r = {.lambda = 0};
-    double unit = fmax(1, fabs(kept.force));
-    for (int k = 0; k <= count; k++) {
-        f->force = k == 0 ? 0 : k == 3 ? unit * lever[2] : unit;
-        f->row = k > 0 ? t[k - 1] : f->row;
-        gw_system_solve_rows(s);
-        gw_tree_accelerate(s);
-        gw_vec3 slip = gw_contact_slip_acceleration(s, closure);
-        double a[3] = {gw_dot(slip, axis[0]), gw_dot(slip, axis[1]), gw_dot(slip, axis[2])};
-        double lambda = gw_contact_normal_force(s, closure, gw_contact_multipliers(s));
-        if (k == 0) {
-            memcpy(r.free, a, sizeof a);
-            r.lambda = lambda;
-            continue;
-        }
-        for (int i = 0; i < count; i++)
-            r.inverse[i][k - 1] = (r.free[i] - a[i]) / unit;
-        r.push[k - 1] = (lambda - r.lambda) / unit;
-    }
-    *f = kept;
-    double trace = r.inverse[0][0] + r.inverse[1][1] + r.inverse[2][2];
-    double det = r.inverse[0][0] * r.inverse[1][1] - r.inverse[0][1] * r.inverse[1][0];
-    r.line = !(det > GW_SLIP_HELD * trace * trace);
-    r.held = !(trace > GW_SLIP_HELD / s->total_mass);
-    return r;
-}
-
-/* The direction of (F N + c) ^-1 free, along the only free tangent of a line; false: none. */
-static bool next_direction(const tangential_response *r, double force, double c, double d[2])
-{
-    const double(*n)[3] = r->inverse, *a = r->free;
-    int widest = n[1][1] > n[0][0];
-    double m[2][2] = {{force * n[0][0] + c, force * n[0][1]},
-                      {force * n[1][0], force * n[1][1] + c}};
-    double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
-    double next[2] = {m[1][1] * a[0] - m[0][1] * a[1], m[0][0] * a[1] - m[1][0] * a[0]};
-    if (r->line) {
-        double sign = copysign(1, n[widest][0] * a[0] + n[widest][1] * a[1]);
-        next[0] = sign * n[widest][0], next[1] = sign * n[widest][1];
-    }
-    double size = hypot(next[0], next[1]);
-    if (!(r->line || det > 0) || !(size > 0))
-        return false;
-    d[0] = next[0] / size, d[1] = next[1] / size;
-    return true;
-}
-
-/* What friction does at a flat rim that slips along d: A(d) d into `on`, N A(d) d into `resists`.
- * Returns F (N). */
-static double rim_resistance(const gw_system *s, int closure, const tangential_response *r,
-                             const gw_rim_friction *a, const double d[3], double resists[3])
-{
-    double mu = s->closures[closure].friction, more = 0, on[3];
-    for (int j = 0; j < 3; j++) {
-        on[j] = a->at[j][0] * d[0] + a->at[j][1] * d[1] + a->at[j][2] * d[2];
-        more += mu * r->push[j] * on[j];
-    }
-    for (int j = 0; j < 3; j++)
-        resists[j] = r->inverse[j][0] * on[0] + r->inverse[j][1] * on[1] + r->inverse[j][2] * on[2];
-    return mu * r->lambda / fmax(JAMMED, 1 - more);
-}
-
-/* d := (F N A + c)^-1 free and its length; returns the change, < 0: there is none. */
-static double next_rim_direction(const tangential_response *r, const gw_rim_friction *a,
-                                 double force, double c, double d[3])
-{
-    double m[3][3], next[3] = {r->free[0], r->free[1], r->free[2]}, change = 0;
-    for (int j = 0; j < 3; j++)
-        for (int l = 0; l < 3; l++) {
-            m[j][l] = (j == l) * c;
-            for (int k = 0; k < 3; k++)
-                m[j][l] += force * r->inverse[j][k] * a->at[k][l];
-        }
-    if (!gw_rim_solve((const double(*)[3])m, next))
-        return -1;
-    double size = gw_norm(gw_v3(next[0], next[1], next[2]));
-    if (!(size > 0))
-        return -1;
-    for (int j = 0; j < 3; j++) {
-        change = fmax(change, fabs(next[j] / size - d[j]));
-        d[j] = next[j] / size;
-    }
-    return change;
-}
-
-/* find_growth() of a flat rim that may spin: a_0 - F N A(d) d = c d, by iteration from the growth
- * that was found last. */
-static double find_rim_growth(gw_system *s, int closure, const tangential_response *r,
-                              double *resistance)
-{
-    gw_contact_friction *f = &s->unilateral->friction[closure];
-    double excess = -INFINITY, lever[3], resists[3];
-    gw_vec3 axis[3], was = f->growth;
-    axes_of(s, closure, axis, lever);
-    const double e[2] = {gw_dot(f->pressure, axis[0]), gw_dot(f->pressure, axis[1])};
-    double d[3] = {gw_dot(axis[0], f->along), gw_dot(axis[1], f->along), gw_dot(axis[2], f->along)};
-    double pull = gw_norm(gw_v3(r->free[0], r->free[1], r->free[2]));
-    gw_rim_friction a = gw_rim_friction_of(d, e);
-    double force = rim_resistance(s, closure, r, &a, d, resists);
-    *resistance = r->held ? 0 : force * gw_norm(gw_v3(resists[0], resists[1], resists[2]));
-    f->growth = f->along;
-    if (!(pull > GW_SLIP_TIE * *resistance) || r->held)
-        return excess;
-    if (gw_norm2(was) > 0.5)
-        d[0] = gw_dot(axis[0], was), d[1] = gw_dot(axis[1], was), d[2] = gw_dot(axis[2], was);
-    for (int i = 0; i < DIRECTIONS; i++, s->unilateral->effort++) {
-        a = gw_rim_friction_of(d, e);
-        force = rim_resistance(s, closure, r, &a, d, resists);
-        excess = 0;
-        for (int j = 0; j < 3; j++)
-            excess += d[j] * (r->free[j] - force * resists[j]);
-        double change = next_rim_direction(r, &a, force, fmax(excess, GW_SLIP_HELD * pull), d);
-        if (change < 0)
-            break;
-        f->growth = gw_mul_add(gw_mul_add(gw_scale(d[0], axis[0]), d[1], axis[1]), d[2], axis[2]);
-        if (change < RIM_SAME)
-            break;
-    }
-    return excess;
-}
-
-/* Sets the direction in which a contact's slip grows, and F |N d| (m/s^2) of the direction d in
- * which it slips: the growing one may jam. Returns c, < 0 where the contact could stick. Where the
- * other rows hold the contact F |N d| is 0, and friction keeps its direction. */
-static double find_growth(gw_system *s, int closure, double *resistance)
-{
-    gw_contact_friction *f = &s->unilateral->friction[closure];
-    const gw_closure_row *t = gw_rolling_rows(s, closure);
-    const gw_vec3 x = gw_linear_part(t[0].on_a), y = gw_linear_part(t[1].on_a);
-    const tangential_response r = find_response(s, closure);
-    if (gw_rim_spins(s, closure))
-        return find_rim_growth(s, closure, &r, resistance);
-    double mu = s->closures[closure].friction, excess = -INFINITY;
-    double d[2] = {gw_dot(x, f->along), gw_dot(y, f->along)};
-    *resistance = 0;
-    f->growth = f->along;
-    for (int i = 0; i < DIRECTIONS && !r.held; i++) {
-        double more = mu * r.push[0] * d[0] + mu * r.push[1] * d[1], before[2] = {d[0], d[1]};
-        double force = mu * r.lambda / fmax(JAMMED, 1 - more);
-        if (i == 0)
-            *resistance = force * hypot(r.inverse[0][0] * d[0] + r.inverse[0][1] * d[1],
-                                        r.inverse[1][0] * d[0] + r.inverse[1][1] * d[1]);
-        if (!next_direction(&r, force, fmax(0, excess), d))
-            break;
-        double resists = d[0] * (r.inverse[0][0] * d[0] + r.inverse[0][1] * d[1]) +
-                         d[1] * (r.inverse[1][0] * d[0] + r.inverse[1][1] * d[1]);
-        excess = d[0] * r.free[0] + d[1] * r.free[1] - force * resists;
-        f->growth = gw_mul_add(gw_scale(d[0], x), d[1], y);
-        if (hypot(d[0] - before[0], d[1] - before[1]) < SAME)
-            break;
-    }
-    return excess;
-}
-
-/* Sets the centres of pressure of flat rims under the present friction. Returns the largest change,
- * of the radius. */
-static double find_pressures(gw_system *s, int count, const int *slips)
+/* The size of the friction of all contacts with their present directions, into `force`: of the
+ * present columns. */
+static void find_sizes(gw_system *s)
 {
     gw_unilateral_contacts *u = s->unilateral;
-    bool solved = false;
-    double most = 0;
-    for (int i = 0; i < count; i++) {
-        if (!gw_rim_spins(s, slips[i]))
-            continue;
-        if (!solved)
-            gw_system_solve_rows(s);
-        solved = true;
-        gw_vec3 was = u->friction[slips[i]].pressure;
-        u->friction[slips[i]].pressure = gw_rim_pressure(s, slips[i], gw_contact_multipliers(s));
-        most = fmax(most, gw_distance(was, u->friction[slips[i]].pressure));
-    }
-    return most;
-}
-
-/* gw_friction_find() for the present centres of pressure; the contacts that slip into `slips`. */
-static int find_forces(gw_system *s, int *slips)
-{
-    gw_unilateral_contacts *u = s->unilateral;
-    int count = 0;
+    gw_slip_response *r = &u->response;
+    int n = r->count;
     double *m = u->matrix, *lambda = u->normal;
-    for (int i = 0; i < s->closure_count; i++)
-        if (u->mode[i].phase == GW_CONTACT_SLIPS)
-            gw_friction_set_row(s, slips[count++] = i);
-    for (int i = 0; i < count; i++) {
-        double resistance;
-        u->slip.count = gw_friction_group(s, slips[i], u->slip.contact);
-        if (u->slip.count > 1 && gw_friction_is_first(&u->slip, slips[i]))
-            gw_friction_find_growth(s, &u->slip);
-        if (u->slip.count > 1 || !(u->friction[slips[i]].onset > 0))
-            continue;
-        find_growth(s, slips[i], &resistance);
-        gw_friction_set_row(s, slips[i]);
-    }
-    for (int i = 0; i < count; i++)
-        u->friction[slips[i]].force = 0;
-    gw_system_solve_rows(s);
-    const double *multipliers = gw_contact_multipliers(s);
-    for (int i = 0; i < count; i++)
-        lambda[i] = gw_contact_normal_force(s, slips[i], multipliers);
-    for (int j = 0; j < count; j++) {
-        gw_contact_friction *f = &u->friction[slips[j]];
-        double unit = fmax(1, fabs(lambda[j])), mu = s->closures[slips[j]].friction;
-        f->force = unit;
-        gw_system_solve_rows(s);
-        multipliers = gw_contact_multipliers(s);
-        f->force = 0;
-        for (int i = 0; i < count; i++) {
-            double more = gw_contact_normal_force(s, slips[i], multipliers) - lambda[i];
-            m[i * count + j] = (i == j) - mu * more / unit;
+    memcpy(lambda, r->normal, (size_t)n * sizeof *lambda);
+    for (int j = 0; j < n; j++) {
+        const gw_contact_friction *f = &u->friction[r->contact[j]];
+        double mu = s->closures[r->contact[j]].friction;
+        for (int i = 0; i < n; i++) {
+            double more = 0;
+            for (int k = r->first[j]; k < r->first[j + 1]; k++)
+                more += (r->complete ? f->by[k - r->first[j]] : 1) * r->normal[k * n + i];
+            m[i * n + j] = (i == j) - mu * more;
         }
     }
-    u->jammed = !gw_friction_solve(count, m, lambda);
-    for (int i = 0; i < count && !u->jammed; i++)
-        u->friction[slips[i]].force = s->closures[slips[i]].friction * lambda[i];
-    return count;
+    u->jammed = !gw_friction_solve(n, m, lambda);
+    for (int i = 0; i < n && !u->jammed; i++) {
+        u->friction[r->contact[i]].force = s->closures[r->contact[i]].friction * lambda[i];
+        if (r->complete)
+            gw_slip_take_friction(s, i);
+    }
+}
+
+/* Sets the directions in which slips with an `onset` grow. */
+static void find_directions(gw_system *s)
+{
+    gw_unilateral_contacts *u = s->unilateral;
+    for (int i = 0; i < u->response.count; i++) {
+        gw_friction_group(s, u->response.contact[i], &u->slip);
+        if (gw_friction_is_first(&u->slip, u->response.contact[i]))
+            gw_friction_find_growth(s, &u->slip);
+    }
+    for (int i = 0; i < u->response.count; i++)
+        gw_slip_take_friction(s, i);
+}
+
+/* The next centres of pressure of flat rims, by those under the present friction. Returns how far
+ * these are from the former ones, of the radius; 0 without any. */
+static double find_pressures(gw_system *s)
+{
+    gw_unilateral_contacts *u = s->unilateral;
+    double a[3], lambda, *x = u->pressures, *image = x + u->centres.most;
+    int size = 0;
+    for (int i = 0; i < u->response.count; i++) {
+        gw_vec3 was = u->friction[u->response.contact[i]].pressure, moment;
+        if (!gw_rim_spins(s, u->response.contact[i]))
+            continue;
+        gw_slip_motion(&u->response, i, a, &lambda, &moment);
+        gw_vec3 is = gw_rim_centre(moment, lambda);
+        x[size] = was.x, x[size + 1] = was.y, x[size + 2] = was.z;
+        image[size] = is.x, image[size + 1] = is.y, image[size + 2] = is.z;
+        size += 3;
+    }
+    if (u->centres.count == 0)
+        gw_fixed_point_begin(&u->centres, size);
+    double change = gw_fixed_point_next(&u->centres, x, image);
+    for (int i = 0, at = 0; i < u->response.count; i++)
+        if (gw_rim_spins(s, u->response.contact[i])) {
+            gw_vec3 next = {x[at], x[at + 1], x[at + 2]};
+            u->friction[u->response.contact[i]].pressure = gw_rim_centre(next, 1);
+            at += 3;
+        }
+    return change;
 }
 
 void gw_friction_find(gw_system *s)
 {
+    gw_unilateral_contacts *u = s->unilateral;
+    bool complete = false;
     double change = INFINITY;
+    for (int i = 0; i < s->closure_count; i++) {
+        if (u->mode[i].phase != GW_CONTACT_SLIPS)
+            continue;
+        gw_friction_set_row(s, i);
+        complete = complete || gw_rim_spins(s, i) || u->friction[i].onset > 0;
+    }
+    gw_slip_find_response(s, complete);
+    u->centres.count = 0;
+    if (u->response.complete)
+        find_directions(s);
     for (int i = 0; i < PRESSURES && change > CENTRED; i++) {
-        int count = find_forces(s, s->unilateral->list);
-        if (s->unilateral->jammed)
+        for (int n = 0; n < u->response.count && u->response.complete; n++)
+            gw_friction_set_row(s, u->response.contact[n]);
+        find_sizes(s);
+        if (u->jammed || !u->response.complete)
             break;
         double was = change;
-        change = find_pressures(s, count, s->unilateral->list);
+        change = find_pressures(s);
         if (change < ROUNDING && change > 0.5 * was)
             break;
     }
@@ -487,7 +305,7 @@ static double least_slip_of(const gw_system *s, int closure)
 {
     gw_vec3 axis[3], v = gw_contact_slip(s, closure);
     double lever[3];
-    axes_of(s, closure, axis, lever);
+    gw_slip_axes(s, closure, axis, lever);
     return fabs(gw_norm(gw_reject(v, axis[2])) - fabs(gw_dot(v, axis[2])));
 }
 
@@ -525,17 +343,10 @@ double gw_friction_substep(gw_system *s, int closure, gw_vec3 a, double excess, 
     f->onset = grows && speed <= most ? onset : 0;
     if (f->onset > 0)
         return spins ? RIM_TURNING * f->onset / resistance : INFINITY;
-    bool rim = gw_rim_may_lie(&s->closures[closure]);
-    double longest = (rim ? RIM_TURNING : GW_SLIP_TURNING) * speed / resistance;
+    double longest = INFINITY; /* but for turning_rate() (system_slip_group.c) */
+    if (gw_rim_may_lie(&s->closures[closure]))
+        longest = RIM_TURNING * speed / resistance;
     if (spins)
         longest = fmin(longest, fmax(PASSING, least_slip_of(s, closure) / resistance));
     return gw_dot(a, f->along) > 0 ? longest : fmin(longest, SLOWING * speed / gw_norm(a));
-}
-
-double gw_friction_begin_substep(gw_system *s, int closure)
-{
-    double resistance;
-    gw_vec3 a = gw_contact_slip_acceleration(s, closure);
-    double excess = find_growth(s, closure, &resistance);
-    return gw_friction_substep(s, closure, a, excess, resistance);
 }

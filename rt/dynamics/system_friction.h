@@ -23,22 +23,74 @@ typedef struct gw_contact_friction {
     double onset;       /* a smaller slip that grows has the direction `growth` (m/s); 0: none */
     gw_vec3 growth;
     gw_vec3 pressure; /* flat rim: its centre of pressure (world, of the radius; system_rim.h) */
+    double by[3];     /* `row` along the axes of the contact's slip */
 } gw_contact_friction;
 
-/* Contacts that slip and share bodies, up to `most`: of each two numbers along its tangents, of
- * matrices columns one after the other. */
+#define GW_COMPLETE_SLIPS 256 /* contacts of a complete response, at most */
+
+/* The motion of all contacts that slip by their friction (system_slip_response.c). A column has an
+ * entry per contact, for a force of 1 N along an axis of one of them; column 0 is the motion
+ * without friction. */
+typedef struct gw_slip_response {
+    int count;            /* contacts; */
+    int *contact, *first; /* their closures and first columns, and the number of columns; */
+    int *place;           /* of a closure among them */
+    bool complete;        /* else a column per contact, along its friction: normal forces alone */
+    double *normal;       /* lambda, C */
+    double *acceleration; /* a_0, R: three per contact, the last one of flat rims only */
+    gw_vec3 *moment;      /* of flat rims p_0, P (N, world) */
+    double *force;        /* of each column (N), as gw_slip_motion() takes it */
+    bool *left_out;       /* contacts whose friction it does not take */
+    double *kept;         /* scratch */
+} gw_slip_response;
+
+bool gw_slip_response_init(gw_slip_response *response, int contacts, int closures);
+void gw_slip_response_free(gw_slip_response *response);
+
+/* The axes x, y, n of a contact's slip, along which its rows of rolling act by `lever`; returns the
+ * number of these rows. */
+int gw_slip_axes(const gw_system *system, int closure, gw_vec3 axis[3], double lever[3]);
+
+/* Finds the response with the bodies where they are and the forces evaluated before. Not complete
+ * with more than GW_COMPLETE_SLIPS contacts. */
+void gw_slip_find_response(gw_system *system, bool complete);
+
+/* Takes a contact's friction as it is into `force`. */
+void gw_slip_take_friction(gw_system *system, int contact);
+
+/* Slip acceleration along the axes, normal force, and lambda times the centre of pressure. */
+void gw_slip_motion(const gw_slip_response *response, int contact, double a[3], double *lambda,
+                    gw_vec3 *moment);
+
+/* R: of a contact along its axes, by a column. */
+static inline const double *gw_slip_column(const gw_slip_response *response, int column,
+                                           int contact)
+{
+    return response->acceleration + 3 * (column * response->count + contact);
+}
+
+/* What friction does along the axes x, y of a plane and, by its couple over the radius, about the
+ * normal x cross y. */
+typedef struct gw_rim_friction {
+    double at[3][3];
+} gw_rim_friction;
+
+/* Contacts that slip and share bodies, up to `most`: of each a number along every axis; of matrices
+ * columns one after the other. */
 typedef struct gw_slip_group {
-    int most, count;
-    int *contact;                   /* closures */
-    bool *rest;                     /* it counts as at rest */
-    double *free, *lambda;          /* without friction: accelerations of slip, normal forces */
-    double *inverse, *push;         /* the same per friction, negative, and positive */
-    double *direction, *force;      /* of friction (negative) */
-    double *excess, *resistance;    /* acceleration by which slip grows; by its own friction */
-    double *acceleration, *present; /* of slip: as it grows, and by the present friction */
-    double *coupling;               /* of slips by one another's friction (m/s^2) */
-    double *limit, *size;           /* mu lambda (N), and the share of it that acts */
-    double *solution, *trial, *step, *factor, *hessian; /* of Newton's method */
+    int most, count, size;        /* size: axes of all contacts */
+    int *contact, *first, *owner; /* closures, their first axes; of each axis its contact */
+    bool *rest;                   /* it counts as at rest */
+    gw_rim_friction *rim;         /* A of flat rims */
+    double *free, *lambda;        /* without friction: accelerations of slip, normal forces */
+    double *inverse, *push;       /* the same per friction, negative, and positive */
+    double *direction, *force;    /* of friction (negative) */
+    double *excess, *resistance;  /* acceleration by which slip grows; by its own friction */
+    double *present, *coupling; /* of slips, by the friction that acts; by one another's (m/s^2) */
+    double *pull;               /* `free` less the common motion of contacts at rest */
+    double *limit;              /* mu lambda (N) */
+    double *solution, *acceleration, *ratio; /* f, a, w as slip grows */
+    double *before, *step, *factor, *matrix; /* of Newton's method */
 } gw_slip_group;
 
 bool gw_slip_group_init(gw_slip_group *group, int most);
@@ -75,34 +127,29 @@ const gw_closure_row *gw_friction_row(const gw_system *system, int closure, doub
 void gw_system_find_accelerations(gw_system *system, const gw_forces *forces, double t);
 void gw_system_solve_rows(gw_system *system);
 
-/* At a substep's start, with the accelerations there, which are overwritten: sets `onset`, and the
- * direction of a contact that slips from rest. Returns the longest substep that resolves the slip
- * (s); 0: it ends at once. */
-double gw_friction_begin_substep(gw_system *system, int closure);
-
-/* Lists the contacts that slip and are connected with a contact by their bodies, itself first;
- * itself alone if there are too many. Returns their number. */
-int gw_friction_group(const gw_system *system, int closure, int *list);
+/* Takes the contacts that slip and are connected with a contact by their bodies into the group,
+ * itself first; itself alone if there are too many. */
+void gw_friction_group(const gw_system *system, int closure, gw_slip_group *group);
 
 /* True for the contact with the lowest number of its group. */
 bool gw_friction_is_first(const gw_slip_group *group, int closure);
 
-/* gw_friction_begin_substep() of several contacts: which of them stop into `stops`. */
+/* At a substep's start, with the complete response there: sets `onset`, and the directions of
+ * contacts that slip from rest. Returns the longest substep that resolves the slip (s); 0: it ends
+ * at once, of which contacts into `stops`. */
 double gw_friction_begin_group(gw_system *system, gw_slip_group *group, bool *stops);
 
-/* Their directions in which slips with an `onset` grow, and their rows. */
+/* Finds the directions in which slips with an `onset` grow. */
 void gw_friction_find_growth(gw_system *system, gw_slip_group *group);
 
-/* The two rows of rolling along tangents; the row of friction where the bodies are; and the
- * acceleration of slip (m/s^2, world). */
+/* The two rows of rolling along tangents; and the row of friction where the bodies are. */
 const gw_closure_row *gw_rolling_rows(const gw_system *system, int closure);
 void gw_friction_set_row(gw_system *system, int closure);
-gw_vec3 gw_contact_slip_acceleration(const gw_system *system, int closure);
 
 /* x := m^-1 x by Gaussian elimination; false: a pivot is too small. */
 bool gw_friction_solve(int n, double *m, double *x);
 
-/* gw_friction_begin_substep() of a contact whose slip accelerates by a, would grow by `excess` from
+/* gw_friction_begin_group() of a contact whose slip accelerates by a, would grow by `excess` from
  * rest (m/s^2) and is resisted by `resistance` (m/s^2); and the slip below which it has the
  * direction in which it grows (m/s). */
 double gw_friction_substep(gw_system *system, int closure, gw_vec3 a, double excess,

@@ -308,10 +308,12 @@ struct gw_system {
     /* per active row: K_ii, the same if its bodies had no joints (at most the largest K_ii), its
      * remainder (Schur complement) during factorisation, right-hand side, multiplier */
     double *share, *loose, *rest, *right, *solution;
-    double *least_multipliers; /* four per row: the multipliers, three vectors of scratch */
+    double *least_multipliers; /* five per row: the multipliers, four vectors of scratch */
     int *dependent;            /* scratch of the same: rows without a pivot */
     int rows_in_blocks;        /* of closures and springs, active or not */
     double *dense;             /* operator and factor; NULL: too many rows */
+    double *null_factor;       /* of N N^T (system_multipliers.c); NULL likewise */
+    int null_uses;             /* projections with the present factors */
     int *dense_order, *dense_rows, dense_count;
     bool is_dense;    /* the present factors are those of the dense operator */
     int firm;         /* number of independent rows that are not weak (system_elimination.c) */
@@ -701,10 +703,6 @@ static inline gw_closure_row *gw_active_row(const gw_system *s, const gw_closure
  * s->right. */
 void gw_closures_solve(gw_system *system);
 
-/* The solution of least norm, where dependent rows share a load; `solution` gives all of it to the
- * independent ones. Overwrites s->right and s->rest. */
-const double *gw_closures_least_multipliers(gw_system *system);
-
 /* To the joints' `rest` as left by gw_tree_reduce() adds the multipliers that give the rows the
  * accelerations in s->right. */
 void gw_closures_respond(gw_system *system);
@@ -759,7 +757,7 @@ double gw_edges_ground_power(const gw_system *system); /* of grounds with edges 
 bool gw_contacts_check(gw_system *system, gw_error *error);
 
 /* Records the contacts' curvatures at a step's start, for gw_system_degenerate_closure(). */
-void gw_contacts_begin(gw_system *system);
+void gw_contacts_begin(gw_system *system, const gw_forces *forces);
 
 /* Evaluates the rows of a closure that is not GW_CLOSURE_ROWS. */
 void gw_contact_rows(const gw_system *system, gw_closure_def *def, gw_closure_row *positions,

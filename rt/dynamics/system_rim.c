@@ -124,15 +124,25 @@ gw_vec3 gw_rim_couple(const gw_system *s, int closure, const double *multipliers
     return sum;
 }
 
-gw_vec3 gw_rim_pressure(const gw_system *s, int closure, const double *multipliers)
+gw_vec3 gw_rim_moment(const gw_system *s, int closure, const double *multipliers)
 {
     const gw_closure_row *r = &s->rows[s->blocks[closure].first];
-    double lambda = gw_contact_normal_force(s, closure, multipliers);
-    gw_vec3 e = gw_cross(gw_linear_part(r->on_a), gw_rim_couple(s, closure, multipliers));
-    double size = gw_norm(e), arm = radius_of(s, closure) * lambda;
-    if (!(arm > 0 && size > 0 && isfinite(size)))
+    gw_vec3 couple = gw_rim_couple(s, closure, multipliers);
+    return gw_scale(1 / radius_of(s, closure), gw_cross(gw_linear_part(r->on_a), couple));
+}
+
+gw_vec3 gw_rim_centre(gw_vec3 moment, double lambda)
+{
+    double size = gw_norm(moment);
+    if (!(lambda > 0 && size > 0 && isfinite(size)))
         return (gw_vec3){0, 0, 0};
-    return gw_scale(fmin(1 / arm, (1 - INWARDS) / size), e);
+    return gw_scale(fmin(1 / lambda, (1 - INWARDS) / size), moment);
+}
+
+gw_vec3 gw_rim_pressure(const gw_system *s, int closure, const double *multipliers)
+{
+    return gw_rim_centre(gw_rim_moment(s, closure, multipliers),
+                         gw_contact_normal_force(s, closure, multipliers));
 }
 
 /* Jacobi's functions sn, cn, dn. */

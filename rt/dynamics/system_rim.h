@@ -24,14 +24,10 @@ bool gw_rim_spins(const gw_system *system, int closure);
 gw_vec3 gw_rim_couple(const gw_system *system, int closure, const double *multipliers);
 
 /* The centre of pressure of a flat rim (world; from the rim's centre, of its radius, at most 1), by
- * multipliers as in system->solution. */
+ * multipliers as in system->solution; and by the moment n x M / r (N) and the normal force. */
 gw_vec3 gw_rim_pressure(const gw_system *system, int closure, const double *multipliers);
-
-/* What friction does along the axes x, y of a plane and, by its couple over the radius, about the
- * normal x cross y. */
-typedef struct gw_rim_friction {
-    double at[3][3];
-} gw_rim_friction;
+gw_vec3 gw_rim_moment(const gw_system *system, int closure, const double *multipliers);
+gw_vec3 gw_rim_centre(gw_vec3 moment, double lambda);
 
 /* The friction of a flat rim with a normal force of 1 / mu is -A slip: A, with the `slip` and the
  * centre of pressure in the same axes. */

@@ -1,16 +1,17 @@
 /*
- * Contacts of the same bodies that slip begin and end their slip together. With f = F d of each,
+ * Contacts of the same bodies that slip begin and end their slip together. With the friction f,
  *
  *   a = a_0 - R f,   lambda = lambda_0 + C f
  *
- * those at rest take f within mu lambda, with a = 0, or f = mu lambda d, with a along d; d of the
- * others is given. With R = G G^T, x = G^T f and the limits c = mu lambda as they are that is
+ * those at rest take f within the limit c = mu lambda, with a = 0, or f = c d, with a along d; d of
+ * the others is given:
  *
- *   min over x of  |x|^2 / 2 + sum of c |a_0 - G x|
+ *   (|a|^2 + e^2)^(1/2) f = c a   of those at rest,   f = c d   of the others
  *
- * by Newton's method with |a| replaced by (|a|^2 + e^2)^(1/2) and a decreasing e; then c follows
- * from the directions, and so on. Flat rims (system_rim.c) slip each on its own. RT safe, but
- * for init and free.
+ * with a small e, which makes f unique, by Newton's method with f kept within the limits. Of a flat
+ * rim w = A^-1 f replaces f on the left, and A d replaces d, with A of its centre of pressure and
+ * of its direction (system_rim.c), which follow from f after each step. RT safe, but for init and
+ * free.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,14 +23,15 @@
 #define INDEPENDENT 1e-11 /* of the largest response: smaller pivots are rounding */
 #define COMMON      1e-9  /* of a column of G: less is a part of the others */
 #define SHARPENS    0.03  /* ratio of successive e, and the last one, */
-#define SHARPEST    1e-14 /* of the accelerations */
-#define ROUGHLY     1e-10 /* the same for all but the last e */
-#define ROUNDING    1e-18 /* of it: smaller decreases that do not shrink are rounding */
-#define TURNS       20    /* directions and limits, per e; */
-#define STEPS       20    /* Newton's method in each */
-#define HALVINGS    30
-#define RELAXED     1e-28 /* of the function: decrease by a step of Newton's method */
+#define SHARPEST    1e-12 /* of the accelerations; of the limits, what may be missing */
+#define ROUGHLY     8     /* steps of Newton's method with all but the last e, */
+#define STEPS       60    /* and with that, */
+#define SHORTER     0.7   /* while each one is so much shorter than the one before, */
+#define PATIENCE    2     /* but for one */
+#define PARTS       4     /* halvings of a step and one */
 #define AT_LIMIT    1e-6  /* of mu lambda: it grows */
+
+#define AXES_PER_EFFORT 200 /* squared: of a step of Newton's method */
 
 static int root_of(const gw_system *s, int body)
 {
@@ -45,24 +47,25 @@ static bool are_coupled(const gw_system *s, int i, int k)
     return a == c || a == d || (b >= 0 && (b == c || b == d));
 }
 
-int gw_friction_group(const gw_system *s, int closure, int *list)
+void gw_friction_group(const gw_system *s, int closure, gw_slip_group *g)
 {
     const gw_unilateral_contacts *u = s->unilateral;
-    int count = 1;
-    list[0] = closure;
-    for (int n = 0; n < count && !gw_rim_spins(s, closure); n++)
+    g->count = 1;
+    g->contact[0] = closure;
+    for (int n = 0; n < g->count; n++)
         for (int i = 0; i < s->closure_count; i++) {
-            bool listed = u->mode[i].phase != GW_CONTACT_SLIPS || gw_rim_spins(s, i) ||
-                          !are_coupled(s, list[n], i);
-            for (int k = 0; k < count && !listed; k++)
-                listed = list[k] == i;
+            bool listed = u->mode[i].phase != GW_CONTACT_SLIPS || !are_coupled(s, g->contact[n], i);
+            for (int k = 0; k < g->count && !listed; k++)
+                listed = g->contact[k] == i;
             if (listed)
                 continue;
-            if (count == u->slip.most)
-                return list[0] = closure, 1;
-            list[count++] = i;
+            if (g->count == g->most) {
+                g->contact[0] = closure;
+                g->count = 1;
+                return;
+            }
+            g->contact[g->count++] = i;
         }
-    return count;
 }
 
 bool gw_friction_is_first(const gw_slip_group *g, int closure)
@@ -75,30 +78,34 @@ bool gw_friction_is_first(const gw_slip_group *g, int closure)
 
 bool gw_slip_group_init(gw_slip_group *g, int most)
 {
-    size_t n = (size_t)most;
+    size_t n = (size_t)most + 1, m = 3 * n;
     g->most = most;
-    g->contact = calloc(n + 1, sizeof *g->contact);
-    g->rest = calloc(n + 1, sizeof *g->rest);
-    g->free = calloc(15 * n * n + 23 * n + 1, sizeof *g->free);
-    if (!g->contact || !g->rest || !g->free)
+    g->contact = calloc(2 * n + 1 + m, sizeof *g->contact);
+    g->rest = calloc(n, sizeof *g->rest);
+    g->rim = calloc(n, sizeof *g->rim);
+    g->free = calloc(4 * n + 11 * m + 3 * m * m + n * m + n * n, sizeof *g->free);
+    if (!g->contact || !g->rest || !g->rim || !g->free)
         return false;
-    g->lambda = g->free + 2 * n;
-    g->direction = g->lambda + n;
-    g->force = g->direction + 2 * n;
-    g->excess = g->force + 2 * n;
+    g->first = g->contact + n;
+    g->owner = g->first + n + 1;
+    g->direction = g->free + m;
+    g->force = g->direction + m;
+    g->acceleration = g->force + m;
+    g->present = g->acceleration + m;
+    g->pull = g->present + m;
+    g->solution = g->pull + m;
+    g->step = g->solution + m;
+    g->before = g->step + m;
+    g->ratio = g->before + 2 * m;
+    g->lambda = g->ratio + m;
+    g->excess = g->lambda + n;
     g->resistance = g->excess + n;
-    g->acceleration = g->resistance + n;
-    g->present = g->acceleration + 2 * n;
-    g->limit = g->present + 2 * n;
-    g->size = g->limit + n;
-    g->solution = g->size + n;
-    g->trial = g->solution + 2 * n;
-    g->step = g->trial + 2 * n;
-    g->inverse = g->step + 2 * n;
-    g->push = g->inverse + 4 * n * n;
-    g->factor = g->push + 2 * n * n;
-    g->hessian = g->factor + 4 * n * n;
-    g->coupling = g->hessian + 4 * n * n;
+    g->limit = g->resistance + n;
+    g->inverse = g->limit + n;
+    g->factor = g->inverse + m * m;
+    g->matrix = g->factor + m * m;
+    g->push = g->matrix + m * m;
+    g->coupling = g->push + n * m;
     return true;
 }
 
@@ -106,87 +113,96 @@ void gw_slip_group_free(gw_slip_group *g)
 {
     free(g->contact);
     free(g->rest);
+    free(g->rim);
     free(g->free);
 }
 
-/* Accelerations of slip and normal forces of the group, by the forces set before. */
-static void find_motion(gw_system *s, gw_slip_group *g, double *a, double *lambda)
+static int axes_of(const gw_slip_group *g, int i)
 {
-    gw_system_solve_rows(s);
-    gw_tree_accelerate(s);
-    const double *multipliers = gw_contact_multipliers(s);
-    for (int i = 0; i < g->count; i++) {
-        const gw_closure_row *t = gw_rolling_rows(s, g->contact[i]);
-        gw_vec3 slip = gw_contact_slip_acceleration(s, g->contact[i]);
-        for (int k = 0; k < 2; k++)
-            a[2 * i + k] = gw_dot(slip, gw_linear_part(t[k].on_a));
-        lambda[i] = gw_contact_normal_force(s, g->contact[i], multipliers);
-    }
+    return g->first[i + 1] - g->first[i];
 }
 
-/* a_0, R, lambda_0, C, and the directions and forces that the contacts' friction has. */
+static double norm_of(int n, const double *x)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += x[k] * x[k];
+    return sqrt(sum);
+}
+
+/* a_0, R, lambda_0, C, and the directions and forces that the contacts' friction has, with the
+ * friction of others as it is. */
 static void find_group_response(gw_system *s, gw_slip_group *g)
 {
-    gw_contact_friction *friction = s->unilateral->friction;
-    int n = g->count;
+    gw_slip_response *r = &s->unilateral->response;
+    int n = g->count, m = 0;
     for (int i = 0; i < n; i++) {
-        gw_contact_friction *f = &friction[g->contact[i]];
-        const gw_closure_row *t = gw_rolling_rows(s, g->contact[i]);
-        for (int k = 0; k < 2; k++) {
-            g->direction[2 * i + k] =
-                gw_dot(gw_linear_part(t[k].on_a), gw_linear_part(f->row.on_a));
-            g->force[2 * i + k] = f->force * g->direction[2 * i + k];
-        }
-        f->force = 0;
+        int at = r->place[g->contact[i]];
+        r->left_out[at] = true;
+        g->first[i] = m;
+        for (int k = r->first[at]; k < r->first[at + 1]; k++)
+            g->owner[m++] = i;
     }
-    find_motion(s, g, g->free, g->lambda);
-    for (int j = 0; j < 2 * n; j++) {
-        gw_contact_friction *f = &friction[g->contact[j / 2]];
-        gw_closure_row kept = f->row;
-        double *a = g->inverse + j * 2 * n, *lambda = g->push + j * n;
-        double unit = fmax(1, hypot(g->force[j], g->force[j ^ 1]));
-        f->force = unit;
-        f->row = gw_rolling_rows(s, g->contact[j / 2])[j % 2];
-        find_motion(s, g, a, lambda);
-        f->force = 0;
-        f->row = kept;
-        for (int i = 0; i < 2 * n; i++)
-            a[i] = (g->free[i] - a[i]) / unit;
-        for (int i = 0; i < n; i++)
-            lambda[i] = (lambda[i] - g->lambda[i]) / unit;
+    g->first[n] = g->size = m;
+    for (int i = 0; i < n; i++) {
+        const gw_contact_friction *f = &s->unilateral->friction[g->contact[i]];
+        int at = r->place[g->contact[i]], axes = axes_of(g, i);
+        double a[3];
+        gw_vec3 moment;
+        gw_slip_motion(r, at, a, &g->lambda[i], &moment);
+        for (int k = 0; k < axes; k++) {
+            g->free[g->first[i] + k] = a[k];
+            g->direction[g->first[i] + k] = f->by[k];
+            g->force[g->first[i] + k] = f->force * f->by[k];
+        }
+        for (int j = 0; j < m; j++) {
+            int of = g->owner[j], column = r->first[r->place[g->contact[of]]] + j - g->first[of];
+            memcpy(g->inverse + j * m + g->first[i], gw_slip_column(r, column, at),
+                   (size_t)axes * sizeof *a);
+            g->push[j * n + i] = r->normal[column * r->count + at];
+        }
     }
     for (int i = 0; i < n; i++)
-        friction[g->contact[i]].force = hypot(g->force[2 * i], g->force[2 * i + 1]);
+        r->left_out[r->place[g->contact[i]]] = false;
 }
 
-/* g->coupling: |R_ij| F_j. Resistances to slip: of all contacts the largest that their friction
+/* True if the other rows hold a contact along all its axes. */
+static bool is_held(const gw_system *s, const gw_slip_group *g, int i)
+{
+    double trace = 0;
+    for (int k = g->first[i]; k < g->first[i + 1]; k++)
+        trace += g->inverse[k * (g->size + 1)];
+    return !(trace > GW_SLIP_HELD / s->total_mass);
+}
+
+/* g->coupling: |R_ij f_j|. Resistances to slip: of all contacts the largest that their friction
  * together may have; 0 where the other rows hold a contact. */
 static void find_resistance(const gw_system *s, gw_slip_group *g)
 {
-    int n = g->count;
+    int n = g->count, m = g->size;
     double most = 0;
     for (int i = 0; i < n; i++) {
         double sum = 0;
         for (int j = 0; j < n; j++) {
-            const double *x = g->inverse + 2 * j * 2 * n + 2 * i, *y = x + 2 * n;
-            double by = sqrt(x[0] * x[0] + x[1] * x[1] + y[0] * y[0] + y[1] * y[1]);
-            by *= hypot(g->force[2 * j], g->force[2 * j + 1]);
-            g->coupling[i * n + j] = by;
-            sum += by;
+            double a[3] = {0, 0, 0};
+            for (int l = g->first[j]; l < g->first[j + 1]; l++)
+                for (int k = 0; k < axes_of(g, i); k++)
+                    a[k] += g->inverse[l * m + g->first[i] + k] * g->force[l];
+            g->coupling[i * n + j] = norm_of(3, a);
+            sum += g->coupling[i * n + j];
         }
         most = fmax(most, sum);
     }
-    for (int i = 0; i < n; i++) {
-        const double *x = g->inverse + 2 * i * (2 * n + 1);
-        g->resistance[i] = x[0] + x[2 * n + 1] > GW_SLIP_HELD / s->total_mass ? most : 0;
-    }
+    for (int i = 0; i < n; i++)
+        g->resistance[i] = is_held(s, g, i) ? 0 : most;
 }
 
-/* G of R = G G^T, by Cholesky factorisation with pivoting; returns its rank. Overwrites R. */
+/* G of R = G G^T, by Cholesky factorisation with pivoting; returns its rank. */
 static int factor_response(gw_slip_group *g)
 {
-    int m = 2 * g->count, rank = 0;
-    double most = 0, *r = g->inverse;
+    int m = g->size, rank = 0;
+    double most = 0, *r = g->matrix;
+    memcpy(r, g->inverse, (size_t)(m * m) * sizeof *r);
     for (int i = 0; i < m; i++)
         most = fmax(most, r[i * m + i]);
     for (; rank < m; rank++) {
@@ -211,171 +227,237 @@ static int factor_response(gw_slip_group *g)
  * another. */
 static void take_common_motion(gw_slip_group *g, int rank)
 {
-    int m = 2 * g->count, n = 0;
-    double *basis = g->hessian, *kept = g->trial;
+    int m = g->size, n = 0;
+    double *basis = g->matrix, *kept = g->step;
     for (int k = 0; k < rank; k++) {
         double *q = basis + n * m;
         for (int i = 0; i < m; i++)
-            q[i] = g->rest[i / 2] ? g->factor[k * m + i] : 0;
+            q[i] = g->rest[g->owner[i]] ? g->factor[k * m + i] : 0;
         if (gw_normalise(m, q) == 0)
             continue;
         gw_reject_from(basis, n, m, q);
         n += gw_normalise(m, q) > COMMON;
     }
     for (int i = 0; i < m; i++)
-        kept[i] = g->rest[i / 2] ? g->free[i] : 0;
+        kept[i] = g->rest[g->owner[i]] ? g->free[i] : 0;
     gw_reject_from(basis, n, m, kept);
     for (int i = 0; i < m; i++)
-        g->free[i] -= kept[i];
+        g->pull[i] = g->free[i] - kept[i];
 }
 
-/* The limits mu lambda with friction along the present directions, times g->size. */
-static void find_limits(gw_system *s, gw_slip_group *g)
+/* x := m^-1 x by Gaussian elimination with row pivoting; false: m is singular. */
+static bool solve_pivoted(int n, double *m, double *x)
 {
-    int n = g->count;
-    double *m = s->unilateral->matrix, *c = g->limit;
-    for (int i = 0; i < n; i++) {
-        double mu = s->closures[g->contact[i]].friction;
-        c[i] = mu * g->lambda[i];
-        for (int j = 0; j < n; j++)
-            m[i * n + j] = (i == j) - mu * g->size[j] *
-                                          (g->push[2 * j * n + i] * g->direction[2 * j] +
-                                           g->push[(2 * j + 1) * n + i] * g->direction[2 * j + 1]);
+    for (int at = 0; at < n; at++) {
+        int best = at;
+        for (int i = at + 1; i < n; i++)
+            best = fabs(m[i * n + at]) > fabs(m[best * n + at]) ? i : best;
+        if (!(fabs(m[best * n + at]) > 0))
+            return false;
+        for (int j = at; j < n && best != at; j++) {
+            double kept = m[at * n + j];
+            m[at * n + j] = m[best * n + j], m[best * n + j] = kept;
+        }
+        double kept = x[at];
+        x[at] = x[best], x[best] = kept;
+        for (int i = at + 1; i < n; i++) {
+            double by = m[i * n + at] / m[at * n + at];
+            for (int j = at + 1; j < n && by != 0; j++)
+                m[i * n + j] -= by * m[at * n + j];
+            x[i] -= by * x[at];
+        }
     }
-    if (!gw_friction_solve(n, m, c))
+    for (int i = n - 1; i >= 0; i--) {
+        for (int j = i + 1; j < n; j++)
+            x[i] -= m[i * n + j] * x[j];
+        x[i] /= m[i * n + i];
+    }
+    return true;
+}
+
+/* a = a_0 - R f and the limits c = mu (lambda_0 + C f), at least 0; w = A^-1 f of flat rims, f of
+ * others. */
+static void move_by(const gw_system *s, gw_slip_group *g, const double *f)
+{
+    int n = g->count, m = g->size;
+    double *a = g->acceleration, *c = g->limit;
+    memcpy(a, g->pull, (size_t)m * sizeof *a);
+    memcpy(c, g->lambda, (size_t)n * sizeof *c);
+    for (int j = 0; j < m; j++) {
+        for (int i = 0; i < m; i++)
+            a[i] -= f[j] * g->inverse[j * m + i];
         for (int i = 0; i < n; i++)
-            c[i] = s->closures[g->contact[i]].friction * g->lambda[i];
-    for (int i = 0; i < n; i++)
-        c[i] = fmax(c[i], 0);
-}
-
-/* a = a_0 - G x. */
-static void move_by(const gw_slip_group *g, int rank, const double *x, double *a)
-{
-    int m = 2 * g->count;
-    for (int i = 0; i < m; i++) {
-        a[i] = g->free[i];
-        for (int k = 0; k < rank; k++)
-            a[i] -= g->factor[k * m + i] * x[k];
+            c[i] += f[j] * g->push[j * n + i];
+    }
+    for (int i = 0; i < n; i++) {
+        double *w = g->ratio + g->first[i];
+        c[i] = fmax(0, s->closures[g->contact[i]].friction * c[i]);
+        memcpy(w, f + g->first[i], (size_t)axes_of(g, i) * sizeof *w);
+        if (axes_of(g, i) == 3 && !gw_rim_solve((const double(*)[3])g->rim[i].at, w))
+            memset(w, 0, 3 * sizeof *w);
     }
 }
 
-/* |x|^2 / 2 + sum of c (|a|^2 + e^2)^(1/2) of contacts at rest, and of c d . a of the others; the
- * sum of absolute values into *size. */
-static double function_at(const gw_slip_group *g, int rank, const double *x, const double *a,
-                          double e, double *size)
+/* The friction of contacts at rest is no larger than its limit; a, c and w of it. */
+static void take_friction(const gw_system *s, gw_slip_group *g, double *f)
 {
-    double sum = 0;
-    for (int k = 0; k < rank; k++)
-        sum += 0.5 * x[k] * x[k];
-    *size = sum;
+    bool exceeds = false;
+    move_by(s, g, f);
     for (int i = 0; i < g->count; i++) {
-        const double *v = a + 2 * i, *d = g->direction + 2 * i;
-        double own = g->limit[i] * (g->rest[i] ? sqrt(v[0] * v[0] + v[1] * v[1] + e * e)
-                                               : d[0] * v[0] + d[1] * v[1]);
-        sum += own;
-        *size += fabs(own);
-    }
-    return sum;
-}
-
-/* Directions and sizes of friction, of contacts at rest, where they accelerate by a. */
-static void take_directions(gw_slip_group *g, const double *a, double e)
-{
-    for (int i = 0; i < g->count; i++) {
-        double size = hypot(a[2 * i], a[2 * i + 1]);
-        if (!g->rest[i])
+        double size = norm_of(axes_of(g, i), g->ratio + g->first[i]);
+        if (!g->rest[i] || size <= g->limit[i])
             continue;
-        g->size[i] = size / sqrt(size * size + e * e);
-        for (int k = 0; k < 2 && size > 0; k++)
-            g->direction[2 * i + k] = a[2 * i + k] / size;
+        exceeds = true;
+        for (int k = g->first[i]; k < g->first[i + 1]; k++)
+            f[k] *= g->limit[i] / size;
+    }
+    if (exceeds)
+        move_by(s, g, f);
+}
+
+/* A of flat rims, by the centre of pressure under f and the direction of w; and the friction along
+ * the given directions of those that slip. */
+static void take_rims(gw_system *s, gw_slip_group *g)
+{
+    gw_slip_response *r = &s->unilateral->response;
+    bool any = false;
+    for (int i = 0; i < g->count; i++) {
+        any = any || axes_of(g, i) == 3;
+        for (int k = 0; k < axes_of(g, i); k++)
+            r->force[r->first[r->place[g->contact[i]]] + k] = g->solution[g->first[i] + k];
+    }
+    for (int i = 0; i < g->count && any; i++) {
+        gw_contact_friction *f = &s->unilateral->friction[g->contact[i]];
+        double a[3], lambda, lever[3], *w = g->ratio + g->first[i];
+        gw_vec3 moment, axis[3];
+        if (axes_of(g, i) != 3)
+            continue;
+        gw_slip_motion(r, r->place[g->contact[i]], a, &lambda, &moment);
+        f->pressure = gw_rim_centre(moment, lambda);
+        gw_slip_axes(s, g->contact[i], axis, lever);
+        const double e[2] = {gw_dot(f->pressure, axis[0]), gw_dot(f->pressure, axis[1])};
+        const gw_vec3 by = g->rest[i] && gw_norm2(f->growth) > 0.5 ? f->growth : f->along;
+        double d[3] = {gw_dot(by, axis[0]), gw_dot(by, axis[1]), gw_dot(by, axis[2])};
+        double size = norm_of(3, w);
+        for (int k = 0; k < 3 && g->rest[i] && size > 0; k++)
+            d[k] = w[k] / size;
+        g->rim[i] = gw_rim_friction_of(d, e);
+        *s->unilateral->effort += 1;
+        for (int k = 0; k < 3 && !g->rest[i]; k++)
+            g->direction[g->first[i] + k] =
+                g->rim[i].at[k][0] * d[0] + g->rim[i].at[k][1] * d[1] + g->rim[i].at[k][2] * d[2];
     }
 }
 
-/* One step of Newton's method from x. Returns by how much it decreases the function to first order,
- * relative to it; 0: not at all; -1: no step decreases it. */
-static double newton_step(gw_slip_group *g, int rank, double e, double *x)
+static double size_of(const gw_slip_group *g, int i, double e)
 {
-    int m = 2 * g->count;
-    double *a = g->acceleration, *step = g->step, *h = g->hessian, decrease = 0;
-    move_by(g, rank, x, a);
-    for (int k = 0; k < rank; k++) {
-        const double *p = g->factor + k * m;
-        step[k] = -x[k];
-        for (int l = 0; l <= k; l++)
-            h[k * rank + l] = k == l;
-        for (int i = 0; i < m; i += 2) {
-            const double *d = g->direction + i;
-            double square = a[i] * a[i] + a[i + 1] * a[i + 1] + e * e, c = g->limit[i / 2];
-            if (!g->rest[i / 2]) {
-                step[k] += c * (p[i] * d[0] + p[i + 1] * d[1]);
-                continue;
-            }
-            c /= sqrt(square);
-            step[k] += c * (p[i] * a[i] + p[i + 1] * a[i + 1]);
-            for (int l = 0; l <= k; l++) {
-                const double *q = g->factor + l * m;
-                double along = p[i] * a[i] + p[i + 1] * a[i + 1];
-                double other = q[i] * a[i] + q[i + 1] * a[i + 1];
-                h[k * rank + l] += c * (p[i] * q[i] + p[i + 1] * q[i + 1] - along * other / square);
-            }
-        }
+    double a = norm_of(axes_of(g, i), g->acceleration + g->first[i]);
+    return sqrt(a * a + e * e);
+}
+
+/* What is missing in equation k by f, a and c; divided by `scale` where the contact is at rest. */
+static double missing_of(const gw_slip_group *g, int k, double e, double scale)
+{
+    int i = g->owner[k];
+    double c = g->limit[i];
+    return g->rest[i] ? (c * g->acceleration[k] - size_of(g, i, e) * g->ratio[k]) / scale
+                      : c * g->direction[k] - g->solution[k];
+}
+
+/* The derivatives of the same by f, negative, into `row`; with A as it is. */
+static void derive_equation(const gw_system *s, const gw_slip_group *g, int k, double e,
+                            double scale, double *row)
+{
+    int n = g->count, m = g->size, i = g->owner[k], at = g->first[i], axes = axes_of(g, i);
+    const double *a = g->acceleration + at, c = g->limit[i];
+    double mu = c > 0 ? s->closures[g->contact[i]].friction : 0, by[3];
+    if (!g->rest[i]) {
+        for (int j = 0; j < m; j++)
+            row[j] = (j == k) - mu * g->direction[k] * g->push[j * n + i];
+        return;
     }
-    double *gradient = g->trial;
-    memcpy(gradient, step, (size_t)rank * sizeof *step);
-    gw_solve_definite(rank, h, step);
-    for (int k = 0; k < rank; k++)
-        decrease += gradient[k] * step[k];
-    double size, other, before = function_at(g, rank, x, a, e, &size), share = 1;
-    if (!(decrease > RELAXED * size))
+    double size = size_of(g, i, e), unit[3] = {0, 0, 0};
+    for (int l = 0; l < axes; l++)
+        by[l] = (at + l == k ? c : 0) - g->ratio[k] * a[l] / size;
+    for (int j = 0; j < m; j++) {
+        row[j] = -mu * g->acceleration[k] * g->push[j * n + i];
+        for (int l = 0; l < axes; l++)
+            row[j] += by[l] * g->inverse[j * m + at + l];
+        row[j] /= scale;
+    }
+    unit[k - at] = 1;
+    if (axes == 3 && !gw_rim_solve((const double(*)[3])g->rim[i].at, unit))
+        return;
+    for (int l = 0; l < axes; l++)
+        row[at + l] += size / scale * unit[l];
+}
+
+/* One step of Newton's method, a part of it where the whole one leads farther off. Returns the
+ * largest change of an acceleration; what is missing before it into *missing, of the largest
+ * limit. */
+static double newton_step(gw_system *s, gw_slip_group *g, double e, double scale, double *missing)
+{
+    int m = g->size;
+    double *f = g->solution, *a = g->acceleration, *step = g->step, most = 0, moved = 0, share = 1;
+    *missing = 0;
+    *s->unilateral->effort += m * m / AXES_PER_EFFORT;
+    for (int k = 0; k < m; k++) {
+        derive_equation(s, g, k, e, scale, g->matrix + k * m);
+        step[k] = missing_of(g, k, e, scale);
+        *missing = fmax(*missing, fabs(step[k]));
+        most = fmax(most, g->limit[g->owner[k]]);
+    }
+    if (!solve_pivoted(m, g->matrix, step))
         return 0;
-    for (int n = 0; n < HALVINGS; n++, share *= 0.5) {
-        for (int k = 0; k < rank; k++)
-            g->trial[k] = x[k] + share * step[k];
-        move_by(g, rank, g->trial, a);
-        double rise = function_at(g, rank, g->trial, a, e, &other) - before;
-        if (rise <= 1e-15 * size - 1e-4 * share * decrease) {
-            memcpy(x, g->trial, (size_t)rank * sizeof *x);
-            return decrease / size;
-        }
-    }
-    return -1;
-}
-
-/* At most `most` steps, until one decreases the function by less than `enough`, or by rounding
- * alone. Returns the number of steps; leaves the directions of x, and the limits by them. */
-static int minimise(gw_system *s, gw_slip_group *g, int rank, double e, double enough, int most)
-{
-    double last = INFINITY, now = 0;
-    int steps = 0;
-    while (steps < most && (now = newton_step(g, rank, e, g->solution)) != 0) {
-        steps = now > 0 ? steps + 1 : most;
-        if (now <= enough || (now < ROUNDING && now > 0.1 * last))
+    memcpy(g->before, f, (size_t)m * sizeof *f);
+    memcpy(g->before + m, a, (size_t)m * sizeof *a);
+    for (int n = 0; n < PARTS; n++, share *= 0.5) {
+        double left = 0;
+        for (int k = 0; k < m; k++)
+            f[k] = g->before[k] + share * step[k];
+        take_friction(s, g, f);
+        for (int k = 0; k < m; k++)
+            left = fmax(left, fabs(missing_of(g, k, e, scale)));
+        if (left <= fmax(*missing, SHARPEST * most))
             break;
-        last = now;
     }
-    move_by(g, rank, g->solution, g->acceleration);
-    take_directions(g, g->acceleration, e);
-    find_limits(s, g);
-    return steps;
+    for (int k = 0; k < m; k++)
+        moved = fmax(moved, fabs(a[k] - g->before[m + k]));
+    *missing /= most;
+    return moved / scale;
 }
 
-/* The minimum at the last e; from the present directions alone if it is near. */
-static void minimise_all(gw_system *s, gw_slip_group *g, int rank, double scale)
+/* Steps until there is nothing left to do, while that becomes less; false: it does not. */
+static bool iterate(gw_system *s, gw_slip_group *g, double e, double scale, int most)
 {
-    double *x = g->solution;
-    int m = 2 * g->count, last = STEPS;
-    for (int near = 1; near >= 0 && last == STEPS; near--) {
-        for (int k = 0; k < rank; k++) {
-            x[k] = 0;
-            for (int i = 0; i < m; i++)
-                x[k] += g->factor[k * m + i] * g->force[i];
-        }
-        find_limits(s, g);
+    double before = INFINITY;
+    int patience = PATIENCE;
+    for (int n = 0; n < most && patience > 0; n++) {
+        double missing, moved = newton_step(s, g, e, scale, &missing);
+        if (moved <= SHARPEST && missing <= SHARPEST)
+            return true;
+        double left = fmax(moved, missing);
+        patience -= left > SHORTER * before;
+        before = left;
+        take_rims(s, g);
+        take_friction(s, g, g->solution);
+    }
+    return false;
+}
+
+/* Solves the equations at the last e, from the present friction; by way of larger ones if it is not
+ * near. */
+static void solve_growth(gw_system *s, gw_slip_group *g, double scale)
+{
+    bool found = false;
+    for (int near = 1; near >= 0 && !found; near--) {
+        memcpy(g->solution, g->force, (size_t)g->size * sizeof *g->force);
+        memset(g->ratio, 0, (size_t)g->size * sizeof *g->ratio);
+        take_rims(s, g);
+        take_friction(s, g, g->solution);
         for (double e = scale; !near && e > SHARPEST * scale; e *= SHARPENS)
-            minimise(s, g, rank, e, ROUGHLY, STEPS);
-        for (int turn = 0; turn < TURNS && last > 0 && (turn == 0 || last < STEPS); turn++)
-            last = minimise(s, g, rank, SHARPEST * scale, RELAXED, STEPS);
+            iterate(s, g, e, scale, ROUGHLY);
+        found = iterate(s, g, SHARPEST * scale, scale, STEPS);
     }
 }
 
@@ -383,29 +465,29 @@ static void minimise_all(gw_system *s, gw_slip_group *g, int rank, double scale)
  * `excess`. */
 static void relax_group(gw_system *s, gw_slip_group *g)
 {
-    int n = g->count, m = 2 * n;
     double scale = 0;
-    for (int i = 0; i < n; i++) {
-        const double trace = g->inverse[2 * i * (m + 1)] + g->inverse[(2 * i + 1) * (m + 1)];
-        g->rest[i] = g->rest[i] && trace > GW_SLIP_HELD / s->total_mass;
-        g->size[i] = 1;
-    }
-    int rank = factor_response(g);
-    take_common_motion(g, rank);
-    for (int i = 0; i < m; i++)
-        scale = fmax(scale, fmax(fabs(g->free[i]), g->resistance[i / 2]));
+    for (int i = 0; i < g->count; i++)
+        g->rest[i] = g->rest[i] && !is_held(s, g, i);
+    take_common_motion(g, factor_response(g));
+    for (int k = 0; k < g->size; k++)
+        scale = fmax(scale, fmax(fabs(g->pull[k]), g->resistance[g->owner[k]]));
     if (!(scale > 0))
         return;
-    minimise_all(s, g, rank, scale);
-    for (int i = 0; i < n; i++) {
-        const gw_closure_row *t = gw_rolling_rows(s, g->contact[i]);
-        const double *d = g->direction + 2 * i, *a = g->acceleration + 2 * i;
+    solve_growth(s, g, scale);
+    for (int i = 0; i < g->count; i++) {
+        const double *w = g->ratio + g->first[i], *a = g->acceleration + g->first[i];
+        int axes = axes_of(g, i);
+        double size = norm_of(axes, w), share = g->limit[i] > 0 ? size / g->limit[i] : 1;
+        gw_vec3 axis[3], growth = {0, 0, 0};
+        double lever[3];
         if (!g->rest[i])
             continue;
-        g->excess[i] =
-            g->size[i] > 1 - AT_LIMIT ? hypot(a[0], a[1]) : (g->size[i] - 1) * g->resistance[i];
-        s->unilateral->friction[g->contact[i]].growth =
-            gw_mul_add(gw_scale(d[0], gw_linear_part(t[0].on_a)), d[1], gw_linear_part(t[1].on_a));
+        g->excess[i] = share > 1 - AT_LIMIT ? norm_of(axes, a) : (share - 1) * g->resistance[i];
+        gw_slip_axes(s, g->contact[i], axis, lever);
+        for (int k = 0; k < axes; k++)
+            growth = gw_mul_add(growth, size > 0 ? w[k] : a[k], axis[k]);
+        if (gw_norm(growth) > 0)
+            s->unilateral->friction[g->contact[i]].growth = gw_unit(growth);
     }
 }
 
@@ -421,9 +503,17 @@ void gw_friction_find_growth(gw_system *s, gw_slip_group *g)
     find_group_response(s, g);
     find_resistance(s, g);
     relax_group(s, g);
-    for (int i = 0; i < g->count; i++)
-        if (g->rest[i])
-            gw_friction_set_row(s, g->contact[i]);
+}
+
+/* By how much friction of contact j across its direction accelerates contact i across its own, for
+ * the size of j's friction; of flat rims at all (m/s^2). */
+static double crosswise(const gw_slip_group *g, int i, int j)
+{
+    const double *x = g->inverse + g->first[j] * g->size + g->first[i], *y = x + g->size;
+    const double *d = g->direction + g->first[i], *f = g->force + g->first[j];
+    if (axes_of(g, i) == 3 || axes_of(g, j) == 3)
+        return g->coupling[i * g->count + j];
+    return fabs(d[1] * (x[0] * f[1] - y[0] * f[0]) - d[0] * (x[1] * f[1] - y[1] * f[0]));
 }
 
 /* The fastest rate (1/s) at which friction changes directions of slip, except where it begins. */
@@ -434,7 +524,7 @@ static double turning_rate(const gw_system *s, const gw_slip_group *g)
         double rate = 0;
         for (int j = 0; j < g->count; j++) {
             const gw_contact_friction *f = &s->unilateral->friction[g->contact[j]];
-            rate += f->onset > 0 || f->begin == 0 ? 0 : g->coupling[i * g->count + j] / f->begin;
+            rate += f->onset > 0 || f->begin == 0 ? 0 : crosswise(g, i, j) / f->begin;
         }
         most = fmax(most, rate);
     }
@@ -473,27 +563,26 @@ double gw_friction_begin_group(gw_system *s, gw_slip_group *g, bool *stops)
 {
     gw_contact_friction *friction = s->unilateral->friction;
     double longest = INFINITY;
-    int n = g->count;
     bool any = false;
     find_group_response(s, g);
     find_resistance(s, g);
+    int n = g->count, m = g->size;
     /* accelerations of slip by the present friction */
     double *a = g->present;
-    for (int i = 0; i < 2 * n; i++) {
-        a[i] = g->free[i];
-        for (int j = 0; j < 2 * n; j++)
-            a[i] -= g->inverse[j * 2 * n + i] * g->force[j];
+    for (int k = 0; k < m; k++) {
+        a[k] = g->free[k];
+        for (int j = 0; j < m; j++)
+            a[k] -= g->inverse[j * m + k] * g->force[j];
     }
     bool relaxed = all_slower(s, g, GW_SLIP_SLOW_ONSET);
-    if (!relaxed || !try_onset(s, g, GW_SLIP_SLOW_ONSET)) {
-        if (relaxed)
-            find_group_response(s, g);
+    if (!relaxed || !try_onset(s, g, GW_SLIP_SLOW_ONSET))
         try_onset(s, g, GW_SLIP_ONSET);
-    }
     for (int i = 0; i < n; i++) {
-        const gw_closure_row *t = gw_rolling_rows(s, g->contact[i]);
-        gw_vec3 slip = gw_mul_add(gw_scale(a[2 * i], gw_linear_part(t[0].on_a)), a[2 * i + 1],
-                                  gw_linear_part(t[1].on_a));
+        gw_vec3 axis[3], slip = {0, 0, 0};
+        double lever[3];
+        gw_slip_axes(s, g->contact[i], axis, lever);
+        for (int k = 0; k < axes_of(g, i); k++)
+            slip = gw_mul_add(slip, a[g->first[i] + k], axis[k]);
         double most = gw_friction_substep(s, g->contact[i], slip, g->excess[i], g->resistance[i]);
         stops[i] = most == 0;
         any = any || stops[i];

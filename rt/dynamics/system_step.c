@@ -839,7 +839,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
     s->lock = forces ? forces->lock : NULL;
     s->touched = forces && (forces->contact_wrenches || forces->load);
     s->continues = forces && forces->continues;
-    gw_contacts_begin(s);
+    gw_contacts_begin(s, forces);
     gw_kinks_begin_step(s);
     gw_set_joints_recentre(s);
     bool in_doubt =

@@ -66,11 +66,6 @@ void gw_traction_free(gw_traction_scratch *x)
     free(x->null);
 }
 
-const double *gw_contact_multipliers(gw_system *s)
-{
-    return gw_closures_least_multipliers(s);
-}
-
 /* ---- internal stresses ---------------------------------------------------------------------- */
 
 /* Index in `multipliers` of a contact's row, normal (0) or along a tangent (1, 2); -1: not
@@ -276,7 +271,8 @@ static double sum_at(const gw_traction_scratch *x, int m, const double *u, doubl
     return sum;
 }
 
-void gw_solve_definite(int n, double *h, double *x)
+/* x := h^-1 x of a positive definite matrix (lower triangle), which is overwritten. */
+static void solve_definite(int n, double *h, double *x)
 {
     for (int j = 0; j < n; j++) {
         for (int k = 0; k < j; k++)
@@ -330,7 +326,7 @@ static double newton_step(const gw_traction_scratch *x, int m, int n, const doub
     }
     double *gradient = x->trial, decrease = 0;
     memcpy(gradient, step, (size_t)n * sizeof *step);
-    gw_solve_definite(n, h, step);
+    solve_definite(n, h, step);
     for (int a = 0; a < n; a++)
         decrease += gradient[a] * step[a];
     double before = sum_at(x, m, u, e), share = 1;
@@ -419,7 +415,7 @@ void gw_find_tractions(gw_system *s)
 {
     gw_unilateral_contacts *u = s->unilateral;
     bool any = false;
-    const double *multipliers = gw_contact_multipliers(s);
+    const double *multipliers = gw_closures_least_multipliers(s);
     for (int i = 0; i < s->closure_count; i++) {
         u->group[i] = -1;
         u->normal_force[i] = gw_contact_normal_force(s, i, multipliers);

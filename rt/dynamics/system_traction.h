@@ -5,7 +5,7 @@
 #ifndef GW_DYNAMICS_SYSTEM_TRACTION_H
 #define GW_DYNAMICS_SYSTEM_TRACTION_H
 
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/system_multipliers.h"
 
 /* Scratch for up to `most` contacts with redundant tractions. */
 typedef struct gw_traction_scratch {
@@ -23,18 +23,6 @@ typedef struct gw_traction_scratch {
 
 bool gw_traction_init(gw_traction_scratch *scratch, int most);
 void gw_traction_free(gw_traction_scratch *scratch);
-
-/* The multipliers with the distribution of all contacts, per active row as s->solution, by which
- * normal forces are those of least norm. They remain valid until the next ones are solved for. */
-const double *gw_contact_multipliers(gw_system *system);
-
-/* The number of dependent active rows; and the null vector of J^T with 1 at the n-th of them and 0
- * at the others, per active row as s->solution (system_elimination.c). */
-int gw_closures_find_dependent(gw_system *system);
-void gw_closures_null_vector(const gw_system *system, int n, double *x);
-
-/* x := h^-1 x of a positive definite matrix (lower triangle, row-major), which is overwritten. */
-void gw_solve_definite(int n, double *h, double *x);
 
 /* v less its parts along n orthonormal vectors of m numbers each, twice for accuracy; and v divided
  * by its norm, which is returned. */

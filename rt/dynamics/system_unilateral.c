@@ -38,9 +38,10 @@
 #define FALLS       16    /* of rims in a step: then they lie */
 #define REDUNDANT   64    /* contacts that share tractions, at most */
 #define AT_LIMIT    1e-7  /* of mu lambda: all of a group that are so near to it begin to slip */
-#define CHANGES     64    /* between sticking and slipping in a step: then contacts stick */
-#define SUBSTEPS    256   /* of a step, repeated ones too: then contacts stick and rims lie */
-#define EFFORT      20000 /* iterations of friction of flat rims in a step: likewise */
+#define CHANGES     64    /* between sticking and slipping in a step, */
+#define SUBSTEPS    256   /* of a step, repeated ones too, */
+#define EFFORT      4000  /* and columns of responses in a tick: friction is coarse from there */
+#define COARSE      0.05  /* of a step: coarse slip that would end within it stops */
 
 /* True if a contact has a mode: it may lift off, or its rim may lie flat. */
 static bool has_mode(const gw_system *s, int closure)
@@ -86,6 +87,7 @@ bool gw_unilateral_init(gw_system *s)
         u->count += has_mode(s, i);
         slipping += gw_contact_may_slip(s, i);
     }
+    u->effort = &u->own_effort;
     u->mode = calloc(n, sizeof *u->mode);
     u->begin = calloc(n, sizeof *u->begin);
     u->force = calloc(n, sizeof *u->force);
@@ -94,16 +96,18 @@ bool gw_unilateral_init(gw_system *s)
     u->surplus = calloc(n, sizeof *u->surplus);
     u->traction = calloc(n, sizeof *u->traction);
     u->friction = calloc(n, sizeof *u->friction);
-    u->list = calloc(slipping + 1, sizeof *u->list);
     u->matrix = calloc(slipping * slipping + 1, sizeof *u->matrix);
     u->normal = calloc(slipping + 1, sizeof *u->normal);
     int redundant = slipping < REDUNDANT ? (int)slipping : REDUNDANT;
     u->stops = calloc(n, sizeof *u->stops);
-    if (!u->stops || !gw_traction_init(&u->redundant, redundant) ||
-        !gw_slip_group_init(&u->slip, redundant))
+    int centres = 3 * (int)(slipping < GW_COMPLETE_SLIPS ? slipping : GW_COMPLETE_SLIPS);
+    u->pressures = calloc((size_t)(2 * centres) + 1, sizeof *u->pressures);
+    if (!u->pressures || !gw_fixed_point_init(&u->centres, centres) || !u->stops ||
+        !gw_traction_init(&u->redundant, redundant) || !gw_slip_group_init(&u->slip, redundant) ||
+        !gw_slip_response_init(&u->response, (int)slipping, s->closure_count))
         return false;
     if (!u->mode || !u->begin || !u->force || !u->normal_force || !u->group || !u->surplus ||
-        !u->traction || !u->friction || !u->list || !u->matrix || !u->normal)
+        !u->traction || !u->friction || !u->matrix || !u->normal)
         return false;
     gw_unilateral_apply(s);
     return true;
@@ -122,9 +126,11 @@ void gw_unilateral_free(gw_system *s)
     free(s->unilateral->stops);
     gw_traction_free(&s->unilateral->redundant);
     gw_slip_group_free(&s->unilateral->slip);
+    gw_slip_response_free(&s->unilateral->response);
+    gw_fixed_point_free(&s->unilateral->centres);
+    free(s->unilateral->pressures);
     free(s->unilateral->traction);
     free(s->unilateral->friction);
-    free(s->unilateral->list);
     free(s->unilateral->matrix);
     free(s->unilateral->normal);
     free(s->unilateral);
@@ -272,10 +278,10 @@ static double least_value(gw_contact_ending which, double zero)
     return which == GW_ENDS_AT_EDGE ? 0 : which == GW_ENDS_TILTED ? -LEVEL : -zero;
 }
 
-/* False for the end of sticking after too many changes in this step. */
+/* False for the end of sticking under coarse friction. */
 static bool may_end(const gw_system *s, gw_contact_ending which)
 {
-    return (which != GW_ENDS_STICKING || s->unilateral->changes <= CHANGES) &&
+    return (which != GW_ENDS_STICKING || !s->unilateral->coarse) &&
            (which != GW_ENDS_FLAT || s->unilateral->falls <= FALLS);
 }
 
@@ -319,6 +325,11 @@ static double limit_of(const gw_system *s, int closure)
     return s->closures[closure].friction * s->unilateral->normal_force[closure];
 }
 
+static void count_change(gw_unilateral_contacts *u)
+{
+    u->coarse = u->coarse || ++u->changes > CHANGES;
+}
+
 /* Stops the slip of contacts. */
 static void stick(gw_system *s, int count, const int *closures, const bool *stops,
                   gw_system_work *work)
@@ -338,7 +349,7 @@ static void end_sticking(gw_system *s, int closure)
 {
     gw_unilateral_contacts *u = s->unilateral;
     double share = gw_norm(u->traction[closure]) / limit_of(s, closure);
-    u->changes++;
+    count_change(u);
     for (int i = 0; i < s->closure_count; i++) {
         bool shares = u->group[i] >= 0 && u->group[i] == u->group[closure];
         double most = fmin(1, (1 - AT_LIMIT) * share) * limit_of(s, i);
@@ -477,6 +488,29 @@ static void begin_friction(gw_system *s)
     }
 }
 
+/* stop_slip() of coarse friction, which acts against the slip at the substep's start throughout. */
+static bool stop_coarse_slip(gw_system *s, gw_system_work *work, double *longest)
+{
+    gw_slip_response *r = &s->unilateral->response;
+    for (int i = 0; i < r->count; i++) {
+        const gw_contact_friction *f = &s->unilateral->friction[r->contact[i]];
+        double a[3], lambda, lever[3], slows = 0;
+        gw_vec3 moment, axis[3];
+        gw_slip_motion(r, i, a, &lambda, &moment);
+        int axes = gw_slip_axes(s, r->contact[i], axis, lever);
+        for (int k = 0; k < axes; k++)
+            slows -= a[k] * gw_dot(axis[k], f->along);
+        if (!(slows > 0))
+            continue;
+        if (f->begin <= slows * COARSE * s->dt) {
+            stick(s, 1, &r->contact[i], NULL, work);
+            return true;
+        }
+        *longest = fmin(*longest, f->begin / slows);
+    }
+    return false;
+}
+
 /* Stops a slip that ends at once; true if there was one. Else the longest substep that resolves the
  * slip of all contacts into *longest (s). */
 static bool stop_slip(gw_system *s, gw_system_work *work, double *longest)
@@ -484,18 +518,23 @@ static bool stop_slip(gw_system *s, gw_system_work *work, double *longest)
     gw_unilateral_contacts *u = s->unilateral;
     gw_slip_group *g = &u->slip;
     *longest = INFINITY;
-    for (int i = 0; i < s->closure_count && u->slipping > 0; i++) {
+    if (u->slipping == 0)
+        return false;
+    gw_slip_find_response(s, true);
+    if (!u->response.complete)
+        return false;
+    if (u->coarse)
+        return stop_coarse_slip(s, work, longest);
+    for (int i = 0; i < s->closure_count; i++) {
         if (u->mode[i].phase != GW_CONTACT_SLIPS)
             continue;
-        g->count = gw_friction_group(s, i, g->contact);
+        gw_friction_group(s, i, g);
         if (!gw_friction_is_first(g, i))
             continue;
-        double most = g->count > 1 ? gw_friction_begin_group(s, g, u->stops)
-                                   : gw_friction_begin_substep(s, i);
-        if (most == 0 || u->changes > CHANGES) {
-            bool some = g->count > 1 && u->changes <= CHANGES;
-            u->changes++;
-            stick(s, g->count, g->contact, some ? u->stops : NULL, work);
+        double most = gw_friction_begin_group(s, g, u->stops);
+        if (most == 0) {
+            count_change(u);
+            stick(s, g->count, g->contact, u->stops, work);
             return true;
         }
         *longest = fmin(*longest, most);
@@ -505,7 +544,7 @@ static bool stop_slip(gw_system *s, gw_system_work *work, double *longest)
 
 static void end_jam(gw_system *s, gw_system_work *work)
 {
-    s->unilateral->changes = CHANGES + 1;
+    s->unilateral->coarse = true;
     for (int i = 0; i < s->closure_count; i++)
         if (s->unilateral->mode[i].phase == GW_CONTACT_SLIPS)
             stick(s, 1, &i, NULL, work);
@@ -543,11 +582,13 @@ static void begin_contact(gw_system *s, int closure, double zero, ending *first)
     }
 }
 
-void gw_unilateral_begin_step(gw_system *s)
+void gw_unilateral_begin_step(gw_system *s, int *effort)
 {
-    s->unilateral->changes = s->unilateral->falls = s->unilateral->substeps =
-        s->unilateral->effort = 0;
-    s->unilateral->begins = true;
+    gw_unilateral_contacts *u = s->unilateral;
+    u->changes = u->falls = u->substeps = u->own_effort = 0;
+    u->effort = effort ? effort : &u->own_effort;
+    u->coarse = false;
+    u->begins = true;
 }
 
 /* Contacts at rest that were at the limit of traction stick until they reach it again. */
@@ -575,11 +616,12 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
                                    gw_system_work *work)
 {
     double longest = INFINITY;
-    bool spent = ++s->unilateral->substeps > SUBSTEPS || s->unilateral->effort > EFFORT;
-    if (s->unilateral->begins)
+    gw_unilateral_contacts *u = s->unilateral;
+    if (u->begins)
         stick_at_rest(s);
-    if (spent)
-        s->unilateral->changes = CHANGES + 1, s->unilateral->falls = FALLS + 1;
+    u->coarse = u->coarse || ++u->substeps > SUBSTEPS || *u->effort > EFFORT;
+    if (u->coarse)
+        u->falls = FALLS + 1;
     begin_rims(s, work);
     while (any_active(s)) {
         begin_friction(s);
@@ -595,7 +637,7 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
         else if (!stop_slip(s, work, &longest))
             break;
     }
-    for (int i = 0; i < s->closure_count && s->unilateral->count > 0 && !spent; i++)
+    for (int i = 0; i < s->closure_count && u->count > 0 && !u->coarse; i++)
         if (is_active(s, i))
             longest = fmin(longest, gw_rim_longest_substep(s, i));
     return longest;

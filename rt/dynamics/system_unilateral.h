@@ -5,6 +5,7 @@
 #ifndef GW_DYNAMICS_SYSTEM_UNILATERAL_H
 #define GW_DYNAMICS_SYSTEM_UNILATERAL_H
 
+#include "rt/dynamics/fixed_point.h"
 #include "rt/dynamics/system_friction.h"
 #include "rt/dynamics/system_traction.h"
 
@@ -56,17 +57,22 @@ typedef struct gw_unilateral_contacts {
     int *group;                          /* of redundant contacts that share tractions; -1: none */
     const double *multipliers;           /* of all rows, as s->solution, with these forces */
     gw_contact_friction *friction;
-    int changes;  /* between sticking and slipping in this step */
-    int falls;    /* of rims in this step */
-    int substeps; /* of this step so far, repeated ones too */
-    int effort;   /* iterations of friction of flat rims in this step */
-    bool begins;  /* the next substep is the first of the step */
-    bool jammed;  /* friction is inconsistent with the slip (system_friction.c) */
+    int changes;    /* between sticking and slipping in this step */
+    int falls;      /* of rims in this step */
+    int substeps;   /* of this step so far, repeated ones too */
+    int *effort;    /* columns of responses found in this tick, by their size; */
+    int own_effort; /* in this step */
+    bool coarse; /* from here to the step's end contacts do not begin to slip, and friction has the
+                    directions of each substep's start */
+    bool begins; /* the next substep is the first of the step */
+    bool jammed; /* friction is inconsistent with the slip (system_friction.c) */
     gw_traction_scratch redundant;
     gw_slip_group slip;
-    bool *stops; /* of the group's contacts */
+    gw_slip_response response;
+    gw_fixed_point centres; /* of pressure of flat rims */
+    double *pressures;      /* scratch of the same */
+    bool *stops;            /* of the group's contacts */
     /* scratch, for the contacts that slip: */
-    int *list;
     double *matrix, *normal;
 } gw_unilateral_contacts;
 
@@ -106,8 +112,9 @@ void gw_unilateral_apply(gw_system *system);
 /* Opens all contacts; called before bodies are placed elsewhere. */
 void gw_unilateral_release(gw_system *system);
 
-/* At the start of a step: forgets how often contacts changed between sticking and slipping. */
-void gw_unilateral_begin_step(gw_system *system);
+/* At the start of a step: forgets how often contacts changed between sticking and slipping.
+ * `effort`: as gw_forces has it. */
+void gw_unilateral_begin_step(gw_system *system, int *effort);
 
 /* At the start of a substep, t s into the step: ends phases of contacts that have ended, and
  * records the values of the others. Adds what that dissipates to `work`. Returns the longest

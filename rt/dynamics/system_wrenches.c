@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rt/dynamics/system_friction.h"
+#include "rt/dynamics/system_multipliers.h"
 
 gw_wrench gw_system_reaction(const gw_system *s, int index)
 {
