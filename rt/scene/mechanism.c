@@ -339,20 +339,24 @@ static void mass_matrix(const gw_mechanism *m, const int *first, int n, double *
         }
 }
 
-/* Factorises D as L L^T in place; -1, or the first coordinate with a pivot that is not positive. */
-static int factor_cholesky(double *d, int n)
+/* Eliminates coordinates from the last to the first, D = L^T L in place: the pivot of a coordinate
+ * is its articulated inertia, which those after it, free to move, leave it. -1, or the coordinate
+ * of the first pivot that is not positive. Featherstone, Rigid Body Dynamics Algorithms
+ * (2008), 6.5. */
+static int first_idle(double *d, int n)
 {
-    for (int i = 0; i < n; i++) {
-        double whole = d[i * n + i], pivot = whole;
-        for (int j = 0; j <= i; j++) {
-            double sum = d[i * n + j];
-            for (int k = 0; k < j; k++)
-                sum -= d[i * n + k] * d[j * n + k];
-            d[i * n + j] = pivot = j < i ? sum / d[j * n + j] : sum;
+    double composite[GW_MAX_LINKS * 6];
+    for (int k = 0; k < n; k++)
+        composite[k] = d[k * n + k];
+    for (int k = n - 1; k >= 0; k--) {
+        const double *row = &d[k * n];
+        if (!(row[k] > 1e-12 * composite[k]))
+            return k;
+        for (int i = 0; i < k; i++) {
+            double a = row[i] / row[k];
+            for (int j = 0; a != 0 && j <= i; j++)
+                d[i * n + j] -= a * row[j];
         }
-        if (!(pivot > 1e-12 * whole))
-            return i;
-        d[i * n + i] = sqrt(pivot);
     }
     return -1;
 }
@@ -368,9 +372,9 @@ bool gw_mechanism_idle_link(const gw_mechanism *m, int *link)
     if (!d)
         return false;
     mass_matrix(m, first, n, d);
-    int still = factor_cholesky(d, n);
+    int idle = first_idle(d, n);
     free(d);
-    while (still >= 0 && first[*link + 1] <= still)
+    while (idle >= 0 && first[*link + 1] <= idle)
         ++*link;
     return true;
 }

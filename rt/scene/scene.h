@@ -323,9 +323,9 @@ GW_SCENE_ARRAYS(GW_SCENE_REMOVE)
 /* The type of a link's joint. */
 gw_mobilizer gw_mechanism_joint(const gw_mechanism *mechanism, int link);
 
-/* The first link at whose joint the mass matrix D of the initial position is not positive definite,
- * as a Cholesky factorisation finds: its joint moves no inertia of its own. -1: none. False if
- * memory is exhausted. */
+/* The last link whose joint moves no inertia at the initial position: its articulated inertia,
+ * which the joints of its subtree leave it, is zero, and the mass matrix D is singular. -1: none.
+ * False if memory is exhausted. */
 bool gw_mechanism_idle_link(const gw_mechanism *mechanism, int *link);
 
 /* Sets the number of links: excess links are freed, kept links are unchanged, new links form a

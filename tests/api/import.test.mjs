@@ -214,6 +214,26 @@ test("a point on its joint's axis gets a size", () => {
   assert.match(err, /"b" has no inertia about its joint/);
 });
 
+// A body that floats on the point moves by itself: the point's own joint turns nothing.
+test('a point on its axis that carries a floating body gets the size itself', () => {
+  const { mechanism: m, err } = convert(`<robot name="r"><link name="a"/><link name="b">${inertial(1, 0)}</link>
+    <link name="c">${inertial(2, 0.1)}</link>${joint('j', 'continuous', 'a', 'b')}
+    ${joint('k', 'floating', 'b', 'c', '<origin xyz="0.1 -0.2 0.3" rpy="0.7 1 0.2"/>')}</robot>`);
+  all(
+    m.links.map((l) => l.inertia[0]),
+    [1e-4, 0.1],
+    1e-15,
+    'moments',
+  );
+  assert.match(err, /"b" has no inertia about its joint/);
+  const scene = { format: 'guideway-scene/1', name: 't', gravity: [0, 0, -9.81], mechanisms: [m] };
+  const folder = mkdtempSync(join(tmpdir(), 'guideway-import-'));
+  writeFileSync(join(folder, 'scene.json'), JSON.stringify(scene));
+  const r = spawnSync(guideway, ['run', join(folder, 'scene.json'), '--seconds', '0.1'], { timeout: 60000 });
+  assert.equal(r.status, 0, String(r.stderr));
+  assert.deepEqual(JSON.parse(r.stdout).events, []);
+});
+
 // A frame of a tool gets a millionth of the mass, which is no inertia for a mass at a point to turn with.
 test('a point with frames on it gets a size, a pendulum with them stays a point', () => {
   const point = (at) => inertial(1, 0, `<origin xyz="${at}"/>`);

@@ -215,6 +215,15 @@ static void checks_know_trees(void **state)
             "/mechanisms/0/links/2/inertia", "moves nothing");
     REFUSED((arm->several[2] = GW_MOBILIZER_FREE, arm->links[2].mass.inertia = (gw_mat3){{{0}}}),
             "/mechanisms/0/links/2/inertia", "moves nothing");
+    /* a point on its own axis is idle, not the floating or coaxial link that hangs on it */
+    REFUSED((arm->several[2] = GW_MOBILIZER_FREE, arm->links[1].mass.com = gw_v3(0, 0, 0),
+             arm->links[1].mass.inertia = (gw_mat3){{{0}}}),
+            "/mechanisms/0/links/1/inertia", "moves nothing");
+    REFUSED((arm->links[2].mass.com = gw_v3(1, 0, 0), arm->links[2].axis = arm->links[1].axis,
+             arm->links[2].parent_from_joint = gw_pose_identity(),
+             arm->links[1].mass.com = gw_v3(0, 0, 0),
+             arm->links[2].mass.inertia = arm->links[1].mass.inertia = (gw_mat3){{{0}}}),
+            "/mechanisms/0/links/1/inertia", "moves nothing");
     REFUSED(strcpy(tool->mechanism, "arm"); tool->link = GW_LINK_TIP, "/tools/0/link", "missing");
 }
 
