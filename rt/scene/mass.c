@@ -2,6 +2,7 @@
  * Mass properties of a scene's objects. Not for use inside a tick.
  */
 #include <assert.h>
+#include <lapacke.h>
 
 #include "rt/scene/scene.h"
 
@@ -94,6 +95,15 @@ static bool minors_at_least(const gw_mat3 *t, double trace, double least)
             return false;
     }
     return det >= least * trace * trace * trace;
+}
+
+void gw_inertia_principal_moments(const gw_mat3 *inertia, double moments[3])
+{
+    double a[9], work[8];
+    assert(inertia && moments);
+    for (int i = 0; i < 9; i++)
+        a[i] = inertia->m[i / 3][i % 3];
+    LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', 3, a, 3, moments, work, 8);
 }
 
 /* No principal moment below zero, or above the sum of the other two: I and tr(I) E - 2 I are

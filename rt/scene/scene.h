@@ -504,6 +504,8 @@ bool gw_scene_check_motor(gw_error *error, const char *collection, int index, co
  * mass and a rod. */
 bool gw_inertia_is_real(const double inertia[6]);
 bool gw_inertia_is_possible(const double inertia[6]);
+/* The principal moments (kg m^2) of a symmetric tensor of finite entries, ascending. */
+void gw_inertia_principal_moments(const gw_mat3 *inertia, double moments[3]);
 
 /* Checks a scene beyond the types of its members: ids unique and well formed, every reference
  * found, kinds compatible, numbers finite and in range. error->where is a pointer into the scene

@@ -3,6 +3,7 @@
  * moving joint becomes the joint of a link. Any server thread.
  */
 #include <assert.h>
+#include <float.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -401,31 +402,23 @@ static bool make_link(builder *b, int joint)
     return true;
 }
 
-static bool is_possible(const gw_mat3 *t, double more)
-{
-    const double inertia[6] = {t->m[0][0] + more, t->m[1][1] + more, t->m[2][2] + more,
-                               t->m[0][1],        t->m[0][2],        t->m[1][2]};
-    return gw_inertia_is_possible(inertia);
-}
-
-/* Adds the least equal amount to the diagonal such that the inertia is that of a possible solid: by
- * bisection, from an upper bound of twice the sum of the entries. */
+/* Adds the least equal amount x to the diagonal such that the inertia is that of a possible solid:
+ * of the principal moments a <= b <= c, a + x >= 0 and c + x <= a + b + 2 x. Rounded up. */
 static void make_possible(const builder *b, const urdf_link *link, gw_mat3 *t)
 {
-    double low = 0, high = 0;
-    if (is_possible(t, 0))
+    const double inertia[6] = {t->m[0][0], t->m[1][1], t->m[2][2],
+                               t->m[0][1], t->m[0][2], t->m[1][2]};
+    double p[3];
+    if (gw_inertia_is_possible(inertia))
         return;
-    for (int i = 0; i < 9; i++)
-        high += 2 * fabs(t->m[i / 3][i % 3]);
-    for (int i = 0; i < 60; i++) {
-        double middle = 0.5 * (low + high);
-        *(is_possible(t, middle) ? &high : &low) = middle;
-    }
+    gw_inertia_principal_moments(t, p);
+    double largest = fmax(fabs(p[0]), fabs(p[2]));
+    double more = fmax(-p[0], p[2] - p[1] - p[0]) + 16 * DBL_EPSILON * largest;
     for (int i = 0; i < 3; i++)
-        t->m[i][i] += high;
+        t->m[i][i] += more;
     note(b,
          "<inertia> of link \"%s\" is not that of a real solid: %g kg m2 were added to each moment",
-         link->name, high);
+         link->name, more);
 }
 
 static const urdf_link *link_moved(const builder *b, int index)

@@ -295,6 +295,13 @@ static bool read_size(reading *xml, const char *name, const urdf_joint *joint, d
                   name, *out, joint->name);
 }
 
+static void read_mass(reading *xml, urdf_link *link)
+{
+    if (read_number(xml, "value", true, &link->mass) && !(link->mass >= 0))
+        refuse(xml, GW_BAD_INPUT, "<mass value=\"%g\"> of link \"%s\": must be 0 or more (kg)",
+               link->mass, link->name);
+}
+
 static void read_limit(reading *xml, urdf_joint *joint)
 {
     joint->has_limit = true;
@@ -335,7 +342,7 @@ static void begin_element(reading *xml, urdf_element what)
         read_origin(xml, &link->inertial);
         break;
     case ELEMENT_MASS:
-        read_number(xml, "value", true, &link->mass);
+        read_mass(xml, link);
         break;
     case ELEMENT_INERTIA:
         read_inertia(xml, link);

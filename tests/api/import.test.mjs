@@ -203,8 +203,19 @@ test('a robot of 200 joints comes in whole, and falls as it must', () => {
 
 test('an inertia of no solid becomes that of one, with a note', () => {
   const { mechanism: m, err } = convert(two(joint('j', 'continuous', 'a', 'b')).replace('izz="1"', 'izz="3"'));
-  all(m.links[0].inertia, [2, 2, 4, 0, 0, 0], 1e-8, 'inertia'); // 2 + 2 = 4
+  all(m.links[0].inertia, [2, 2, 4, 0, 0, 0], 1e-13, 'inertia'); // 2 + 2 = 4
+  assert.ok(m.links[0].inertia[0] + m.links[0].inertia[1] >= m.links[0].inertia[2]);
   assert.match(err, /note: <inertia> of link "b" is not that of a real solid: 1 kg m2/);
+  const skew = convert(
+    two(joint('j', 'continuous', 'a', 'b')).replace(
+      'ixx="1" ixy="0" ixz="0" iyy="1"',
+      'ixx="2" ixy="1.1" ixz="0" iyy="2"',
+    ),
+  ).mechanism.links[0].inertia;
+  all(skew, [3.2, 3.2, 2.2, 1.1, 0, 0], 1e-13, 'inertia'); // moments 0.9, 3.1, 1, and 4.3 = 2.1 + 2.2
+  const negative = convert(two(joint('j', 'continuous', 'a', 'b')).replace('ixx="1"', 'ixx="-2"')).mechanism.links[0];
+  assert.ok(Math.min(...negative.inertia.slice(0, 3)) >= 0, `${negative.inertia}`);
+  all(negative.inertia, [0, 3, 3, 0, 0, 0], 1e-13, 'inertia');
 });
 
 test("a point on its joint's axis gets a size", () => {
@@ -213,6 +224,15 @@ test("a point on its joint's axis gets a size", () => {
   all(m.links[0].inertia, [1e-4, 1e-4, 1e-4, 0, 0, 0], 1e-18, 'inertia');
   assert.match(err, /"b" has no inertia about its joint/);
 });
+
+function eventsOf(mechanism, seconds, gravity = [0, 0, -9.81]) {
+  const file = join(mkdtempSync(join(tmpdir(), 'guideway-import-')), 'scene.json');
+  const scene = { format: 'guideway-scene/1', name: 't', gravity, mechanisms: [mechanism] };
+  writeFileSync(file, JSON.stringify(scene));
+  const r = spawnSync(guideway, ['run', file, '--seconds', `${seconds}`], { timeout: 60000 });
+  assert.equal(r.status, 0, String(r.stderr));
+  return JSON.parse(r.stdout).events;
+}
 
 // A body that floats on the point moves by itself: the point's own joint turns nothing.
 test('a point on its axis that carries a floating body gets the size itself', () => {
@@ -226,12 +246,7 @@ test('a point on its axis that carries a floating body gets the size itself', ()
     'moments',
   );
   assert.match(err, /"b" has no inertia about its joint/);
-  const scene = { format: 'guideway-scene/1', name: 't', gravity: [0, 0, -9.81], mechanisms: [m] };
-  const folder = mkdtempSync(join(tmpdir(), 'guideway-import-'));
-  writeFileSync(join(folder, 'scene.json'), JSON.stringify(scene));
-  const r = spawnSync(guideway, ['run', join(folder, 'scene.json'), '--seconds', '0.1'], { timeout: 60000 });
-  assert.equal(r.status, 0, String(r.stderr));
-  assert.deepEqual(JSON.parse(r.stdout).events, []);
+  assert.deepEqual(eventsOf(m, 0.1), []);
 });
 
 // A frame of a tool gets a millionth of the mass, which is no inertia for a mass at a point to turn with.
@@ -314,6 +329,19 @@ const refused = [
     'friction that drives',
     two(joint('j', 'continuous', 'a', 'b', '<dynamics friction="-1"/>')),
     /<dynamics friction="-1"> of joint "j": must be 0 or more/,
+  ],
+  [
+    'a mass below zero',
+    two(joint('j', 'continuous', 'a', 'b')).replace('mass value="1"', 'mass value="-2"'),
+    /line 1: <mass value="-2"> of link "b": must be 0 or more \(kg\)/,
+  ],
+  [
+    'a mass below zero on a fixed joint',
+    `<robot name="r"><link name="a"/>${links('b', 'c')}${joint('j', 'continuous', 'a', 'b')}${joint('k', 'fixed', 'b', 'c')}</robot>`.replace(
+      /<link name="c"><inertial><mass value="[^"]*"/,
+      '<link name="c"><inertial><mass value="-1e-3"',
+    ),
+    /<mass value="-0.001"> of link "c": must be 0 or more \(kg\)/,
   ],
   [
     'a zero axis',
