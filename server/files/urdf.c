@@ -36,7 +36,8 @@ typedef struct builder {
     gw_pose *placed;  /* by joint: group_from_joint */
     int *stack, deep; /* joints still to be made */
     group *group;
-    bool loaded[GW_MAX_LINKS]; /* by the mechanism's link: has a mass at it or on it */
+    bool loaded[GW_MAX_LINKS];   /* by the mechanism's link: has a mass at it or on it */
+    bool stand_in[GW_MAX_LINKS]; /* by the mechanism's link: its mass is HARDLY_ANY */
     urdf_robot *out;
     gw_error *error;
 } builder;
@@ -457,6 +458,7 @@ static void settle_masses(builder *b)
             *mass = default_inertia(STAND_IN);
         if (!(mass->mass > 0)) {
             *mass = default_inertia(HARDLY_ANY * (hangs[i] > 0 ? hangs[i] : whole));
+            b->stand_in[i] = true;
             note(b, "link \"%s\" has no mass: it gets a millionth of what %s", link->name,
                  hangs[i] > 0 ? "hangs on it" : "moves");
         }
@@ -464,6 +466,36 @@ static void settle_masses(builder *b)
         hangs[i] += mass->mass;
         if (m->parent[i] >= 0)
             hangs[m->parent[i]] += hangs[i];
+    }
+}
+
+/* Gives a link the radius of gyration POINT about every axis through its centre. */
+static void give_size(gw_mass *mass)
+{
+    for (int i = 0; i < 3; i++)
+        mass->inertia.m[i][i] += mass->mass * POINT * POINT;
+}
+
+/* A point or a rod on a link without a mass, both moved by their joints: in the postures where the
+ * joints move it the same way, nothing but HARDLY_ANY would resist one of them, and its velocity
+ * would be unbounded near there. Such a link gets a size, which bounds it. */
+static void size_on_massless(const builder *b)
+{
+    gw_mechanism *m = &b->out->mechanism;
+    for (int i = 0; i < m->link_count; i++) {
+        gw_mass *mass = &m->links[i].mass;
+        double moments[3];
+        if (m->parent[i] < 0 || !b->stand_in[m->parent[i]] || b->stand_in[i])
+            continue;
+        gw_inertia_principal_moments(&mass->inertia, moments);
+        if (moments[0] >= 1e-2 * mass->mass * POINT * POINT)
+            continue;
+        give_size(mass);
+        note(
+            b,
+            "link \"%s\" has no inertia about an axis and is on \"%s\", which has no mass: it gets "
+            "a radius of gyration of %g m",
+            link_moved(b, i)->name, link_moved(b, m->parent[i])->name, POINT);
     }
 }
 
@@ -511,9 +543,7 @@ static bool settle_points(const builder *b)
             return gw_fail(b->error, GW_FAILED, "", "no memory for a mechanism");
         if (link < 0)
             return true;
-        gw_mass *mass = &m->links[link].mass;
-        for (int i = 0; i < 3; i++)
-            mass->inertia.m[i][i] += mass->mass * POINT * POINT;
+        give_size(&m->links[link].mass);
         note(b, "link \"%s\" has no inertia about its joint: it gets a radius of gyration of %g m",
              link_moved(b, link)->name, POINT);
     }
@@ -574,6 +604,7 @@ static bool make_mechanism(builder *b, const char *tip)
     make_id(b->tree->name[0] ? b->tree->name : "robot", m->id);
     drop_repeated_labels(m);
     settle_masses(b);
+    size_on_massless(b);
     return make_gears(b) && settle_points(b);
 }
 

@@ -234,6 +234,22 @@ function eventsOf(mechanism, seconds, gravity = [0, 0, -9.81]) {
   return JSON.parse(r.stdout).events;
 }
 
+// A universal joint: where the point is on the first axis, both joints move it the same way or not at all.
+test('a point or a rod on a link without a mass gets a size, and swings through singular postures', () => {
+  const cross = (i) => `<robot name="r"><link name="a"/><link name="b"/><link name="c">${i}</link>
+    ${joint('j', 'continuous', 'a', 'b', '<axis xyz="1 0 0"/>')}${joint('k', 'continuous', 'b', 'c', '<axis xyz="0 1 0"/>')}</robot>`;
+  const at = '<origin xyz="0.05 0.02 -0.3"/>';
+  const { mechanism: m, err } = convert(cross(inertial(0.5, 0, at)));
+  all(m.links[1].inertia, [5e-5, 5e-5, 5e-5, 0, 0, 0], 1e-18, 'inertia');
+  assert.match(err, /link "c" has no inertia about an axis and is on "b", which has no mass: it gets a radius/);
+  assert.deepEqual(eventsOf(m, 1, [9.81, 0.5, -1]), []);
+  const rod = inertial(0.5, 0.01, at).replace('izz="0.01"', 'izz="0"');
+  all(convert(cross(rod)).mechanism.links[1].inertia, [0.01005, 0.01005, 5e-5, 0, 0, 0], 1e-15, 'rod');
+  const solid = convert(cross(inertial(0.5, 0.01, at)));
+  all(solid.mechanism.links[1].inertia, [0.01, 0.01, 0.01, 0, 0, 0], 1e-18, 'solid');
+  assert.doesNotMatch(solid.err, /"c"/);
+});
+
 // A body that floats on the point moves by itself: the point's own joint turns nothing.
 test('a point on its axis that carries a floating body gets the size itself', () => {
   const { mechanism: m, err } = convert(`<robot name="r"><link name="a"/><link name="b">${inertial(1, 0)}</link>
