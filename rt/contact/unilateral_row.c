@@ -129,9 +129,10 @@ static gw_gap rotation_between(const gw_unilateral_row *row, const gw_pose *a, c
 /* General row of an edge: force and couple about the origin of a. */
 static gw_gap at_edge(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b)
 {
+    gw_pose end = gw_pose_mul(b, &row->b_from_end);
     gw_wrench on_a;
     double gap;
-    gw_system_edge_gap(row->system, &row->edge, a, b, &gap, &on_a);
+    gw_system_edge_gap(row->system, &row->edge, a, &end, &gap, &on_a);
     gw_gap g = gap_along(on_a.f, gap, a->p);
     g.general = true;
     g.couple = on_a.t;

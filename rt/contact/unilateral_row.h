@@ -62,6 +62,8 @@ typedef struct gw_unilateral_row {
                           constrained: the system of which they are */
     int closure;       /* this unilateral closure; else NULL */
     gw_system_edge edge;
+    gw_pose b_from_end; /* of an edge: the frame that the closure's end b has in the system, where a
+                           ground's begins as the world's, in the frame of b */
 } gw_unilateral_row;
 
 /* Gap, normal and points with the bodies at a and b (world_from_body): d(gap)/dt is the power of a

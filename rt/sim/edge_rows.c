@@ -24,6 +24,14 @@ static int body_of(const gw_dynamic_system *d, int end, int ground)
     return end == GW_GROUND ? ground : d->grounds[GW_MOVING_GROUND(end)].object;
 }
 
+/* The frame of a closure's end in the system, in that of the body of the world. Rows are given
+ * where the scene is laid out: there the frame of a ground is the world's. */
+static gw_pose frame_of(const gw_dynamic_system *d, int end)
+{
+    return end < GW_GROUND ? gw_pose_inverse(&d->grounds[GW_MOVING_GROUND(end)].start)
+                           : gw_pose_identity();
+}
+
 /* The edges of a closure between bodies of the world; returns their number. */
 static int edges_of(const gw_dynamic_system *d, int closure, gw_system_edge edges[GW_SYSTEM_EDGES])
 {
@@ -62,10 +70,13 @@ static void add_edge(gw_scene_dynamics *m, int system, const gw_system_edge *edg
     gw_edge_row *r = &e->of[e->count];
     int a, b;
     gw_system_closure_ends(d->system, edge->closure, &a, &b);
-    *r = (gw_edge_row){
-        .system = system,
-        .row = {.kind = GW_UNILATERAL_EDGE, .system = d->system, .edge = *edge, .owned = e->count},
-        .before = INFINITY};
+    *r = (gw_edge_row){.system = system,
+                       .row = {.kind = GW_UNILATERAL_EDGE,
+                               .system = d->system,
+                               .edge = *edge,
+                               .b_from_end = frame_of(d, b),
+                               .owned = e->count},
+                       .before = INFINITY};
     uint64_t which = (uint64_t)(2 * edge->side + edge->direction) * 2 + edge->high;
     e->candidates[e->count++] =
         (gw_contact_candidate){.key = d->names[a] ^ (8 * (uint64_t)edge->closure + which + 1),

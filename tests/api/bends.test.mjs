@@ -1,7 +1,7 @@
 // What keeps to the normal of a surface turns at another rate at knots where the curvature jumps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { add, G, run } from './headless.mjs';
+import { about, add, far, G, rotate, run, sized } from './headless.mjs';
 
 const COUNT = 7;
 const clamped = (degree) => {
@@ -359,6 +359,94 @@ test('a body that is pressed on an edge moves as the force along it says, into t
     for (let i = 0; i < 3; i++) assert.ok(Math.abs(done.v(1000, 'body')[i] - along * b[i]) < 1e-9);
   }
 });
+
+// A carriage with a pendulum, on a shape that slopes down towards its end. Where the shape lies may be stated by
+// its pose or by its points: the motion is the same, and so is the place where the end stops it.
+const slope = { p: [0.1, 0.2, 0.05], q: about([0.48, 0.6, 0.64], 0.7) };
+const placed = (x) => add(rotate(slope.q, x), slope.p);
+const track = each((i) => [at(i), 0.03 * Math.sin(1.7 * i), 0.04 * Math.cos(i)]);
+const curve = (place) => ({ type: 'nurbs-curve', degree: 3, knots: clamped(3), points: track.map(place) });
+const sheet = (place) => ({
+  type: 'nurbs-surface',
+  degree: [1, 1],
+  knots: [
+    [0, 0, 1, 1],
+    [0, 0, 1, 1],
+  ],
+  points: [-0.4, 0.4].map((x) => [-0.4, 0.4].map((y) => place([x, y, 0]))),
+});
+const box = { type: 'box', size: [0.16, 0.04, 0.02] };
+const toEdge = (x) => Math.abs(rotate(about([0.48, 0.6, 0.64], -0.7), add(x, slope.p, -1))[0] - 0.4);
+const rails = [
+  {
+    what: 'two points on one wire',
+    shape: curve,
+    geometry: box,
+    front: [0.08, 0, 0],
+    on: [
+      ['coincident', 'rear', 'curve'],
+      ['coincident', 'front', 'curve'],
+    ],
+    toEnd: (x) => far(x, placed(track.at(-1))),
+  },
+  { what: 'a point on a sheet', shape: sheet, geometry: box, front: [0.08, 0, 0], toEnd: toEdge },
+  {
+    what: 'a ball on a sheet',
+    shape: sheet,
+    geometry: { type: 'sphere', radius: 0.05 },
+    front: [0, 0, 0],
+    on: [['sliding', 'surface', 'surface']],
+    above: 0.05,
+    toEnd: toEdge,
+  },
+];
+for (const { what, shape, geometry, front, on = [['coincident', 'front', 'surface']], above = 0, toEnd } of rails)
+  test(`a carriage with a pendulum stops at the end of what it is on, wherever that lies: ${what}`, () => {
+    const scene = (of, pose) => ({
+      gravity: rotate(slope.q, [6, 0, -4]),
+      objects: [
+        { id: 'shape', geometry: of, pose, fixed: true },
+        {
+          id: 'carriage',
+          geometry,
+          pose: { p: placed([0, 0, above]), q: slope.q },
+          free: true,
+          body: { mass: 1 },
+        },
+        sized('bob', [0.04, 0.04, 0.04], { pose: { p: placed([0, 0, above - 0.1]), q: slope.q }, body: { mass: 0.1 } }),
+      ],
+      features: [
+        { id: 'carriage/front', point: front },
+        { id: 'carriage/rear', point: [-0.08, 0.01, 0] },
+      ],
+      constraints: on.map(([type, a, b]) => ({ id: a, type, a: `carriage/${a}`, b: `shape/${b}` })),
+      joints: [
+        {
+          id: 'hook',
+          type: 'spherical',
+          a: { object: 'bob', at: { p: [0, 0, 0.1], q: [1, 0, 0, 0] } },
+          b: { object: 'carriage', at: { p: [0, 0, 0], q: [1, 0, 0, 0] } },
+        },
+      ],
+    });
+    const still = { p: [0, 0, 0], q: [1, 0, 0, 0] };
+    const asItIs = shape((x) => x);
+    const [posed, baked] = [scene(asItIs, slope), scene(shape(placed), still)].map((s) => run(s, 0.6));
+    for (const done of [posed, baked]) {
+      const { energy, events, constraint_residual_max: residual } = done.summary;
+      assert.ok(Math.abs(energy.final - energy.initial + energy.dissipated) < 1e-9 && energy.dissipated > 0.1);
+      assert.ok(events.some((e) => e.kind === 'edge'));
+      assert.ok(residual < 1e-6, `${residual} m past the end`);
+      const off = (k) => toEnd(add(rotate(done.q(k, 'carriage'), front), done.p(k, 'carriage')));
+      const nearest = Math.min(...Array.from({ length: done.count }, (_, k) => off(k)));
+      assert.ok(nearest < 1e-9, `${nearest} m from the end`);
+    }
+    for (let k = 0; k < posed.count; k++)
+      for (const id of ['carriage', 'bob']) {
+        const by = far(posed.p(k, id), baked.p(k, id));
+        assert.ok(by < 1e-9, `${id} is ${by} m off in tick ${k}`);
+      }
+  });
 
 test('of a free body, too, it is told that its step failed', () => {
   const light = { id: 'light', geometry: { type: 'sphere', radius: 0.02 }, free: true, body: { mass: 1e-300 } };
