@@ -400,7 +400,67 @@ gw_nurbs *gw_nurbs_loft(int count, const gw_nurbs *const *sections, int degree, 
 /* ---- exact surfaces ------------------------------------------------------------------------- */
 
 enum { MOST_ARCS = 4, MOST_RING = 2 * MOST_ARCS + 1 };
-#define LEAST_ANGLE 1e-6 /* rad: less than that is no surface */
+#define AXIS_SAMPLES 4    /* of a span, by its degree: where a profile may meet the axis */
+#define ON_AXIS      1e-9 /* of the profile's largest distance from the axis */
+#define LEAST_ANGLE  1e-6 /* rad: less than that is no surface */
+
+/* The vector x to a point p of the profile, at a right angle to the axis from there; returns x .
+ * x', half the rate of its squared length. */
+static double from_axis(const gw_nurbs *profile, double at, gw_vec3 point, gw_vec3 z, gw_vec3 *p,
+                        gw_vec3 *x)
+{
+    gw_nurbs_point here;
+    gw_nurbs_evaluate(profile, (double[2]){at, 0}, 1, NULL, &here);
+    *p = here.d[0][0];
+    gw_vec3 from = gw_sub(*p, point);
+    *x = gw_sub(from, gw_scale(gw_dot(from, z), z));
+    return gw_dot(*x, here.d[1][0]);
+}
+
+/* The point at which the distance from the axis has its minimum within [low, high], in which it
+ * first falls and then rises: by bisection. Returns the distance. */
+static double nearest_to_axis(const gw_nurbs *profile, double low, double high, gw_vec3 point,
+                              gw_vec3 z, gw_vec3 *p)
+{
+    gw_vec3 x;
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        *(from_axis(profile, middle, point, z, p, &x) < 0 ? &low : &high) = middle;
+    }
+    from_axis(profile, high, point, z, p, &x);
+    return gw_norm(x);
+}
+
+/* True if the profile meets the axis between its ends, at *where: there the surface has a point
+ * without a tangent plane, and beyond it covers itself or is a second sheet. */
+static bool crosses_axis(const gw_nurbs *profile, gw_vec3 point, gw_vec3 z, gw_vec3 *where)
+{
+    const gw_nurbs_direction *d = &profile->direction[0];
+    const double ends[2] = {d->low, d->high};
+    gw_vec3 x, end[2];
+    double size = 0, last = d->low;
+    for (int i = 1; i >= 0; i--)
+        from_axis(profile, ends[i], point, z, &end[i], &x);
+    double before = from_axis(profile, d->low, point, z, where, &x);
+    for (int j = 0; j < d->count; j++) {
+        gw_vec3 from = gw_sub(profile->stated[j], point);
+        size = fmax(size, gw_norm(gw_sub(from, gw_scale(gw_dot(from, z), z))));
+    }
+    for (int k = 0; k < d->count + d->degree; k++) {
+        double from = fmax(d->knots[k], d->low), to = fmin(d->knots[k + 1], d->high);
+        for (int i = 1, most = AXIS_SAMPLES * d->degree; from < to && i <= most; i++) {
+            double next = i == most ? to : from + (to - from) * i / most;
+            double after = from_axis(profile, next, point, z, where, &x);
+            if (before < 0 && after >= 0 &&
+                nearest_to_axis(profile, last, next, point, z, where) <= ON_AXIS * size &&
+                gw_distance(*where, end[0]) > ON_AXIS * size &&
+                gw_distance(*where, end[1]) > ON_AXIS * size)
+                return true;
+            last = next, before = after;
+        }
+    }
+    return false;
+}
 
 gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis, double angle,
                            gw_error *error)
@@ -416,6 +476,14 @@ gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis,
                 LEAST_ANGLE);
         return NULL;
     }
+    gw_vec3 z = gw_unit(axis), meets;
+    if (crosses_axis(profile, point, z, &meets)) {
+        gw_fail(error, GW_BAD_INPUT, "/profile",
+                "meets the axis between its ends, at [%g, %g, %g] m: it must be beside the axis, "
+                "where only its ends may lie on it",
+                meets.x, meets.y, meets.z);
+        return NULL;
+    }
     int arcs = (int)fmin(MOST_ARCS, ceil(angle / (0.5 * GW_PI) - 1e-9)), ring = 2 * arcs + 1;
     double step = angle / arcs, corner = cos(0.5 * step), knots[MOST_RING + 3];
     for (int i = 0; i < 3; i++)
@@ -423,7 +491,7 @@ gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis,
     for (int i = 1; i < arcs; i++)
         knots[2 * i + 1] = knots[2 * i + 2] = i;
     size_t all = (size_t)(ring * d->count);
-    gw_vec3 *points = malloc(all * sizeof *points), z = gw_unit(axis);
+    gw_vec3 *points = malloc(all * sizeof *points);
     double *weights = malloc(all * sizeof *weights);
     gw_nurbs *surface = NULL;
     for (int j = 0; points && weights && j < d->count; j++) {

@@ -40,7 +40,8 @@ double gw_nurbs_deviation(const gw_nurbs *nurbs, int count, const gw_vec3 *point
 gw_nurbs *gw_nurbs_loft(int count, const gw_nurbs *const *sections, int degree, gw_error *error);
 
 /* The profile (v) revolved about an axis through `point` by `angle` (rad, at most 2 pi). u runs
- * over equal arcs of at most a quarter turn, one unit each. Exact. Errors at /axis, /angle. */
+ * over equal arcs of at most a quarter turn, one unit each. Exact. The profile may meet the axis at
+ * its ends only. Errors at /axis, /angle, /profile. */
 gw_nurbs *gw_nurbs_revolve(const gw_nurbs *profile, gw_vec3 point, gw_vec3 axis, double angle,
                            gw_error *error);
 

@@ -1942,6 +1942,10 @@ test('surfaces are fitted to points, lofted, revolved, swept and converted', asy
     assert.equal(await wrong({ profile: [...profile, profile[2]] }), '/revolve/profile');
     assert.equal(await wrong({ profile: points }), '/revolve/profile');
     assert.equal(await wrong({ profile, angle: 1e-300 }), '/revolve/angle');
+    const across = { profile: [-1, 1].map((x) => [x, 0, x]), point: [0, 0, 0.5] };
+    const crossing = (await request(server, 'POST', '/api/v1/surfaces', { revolve: across })).json.errors[0];
+    assert.equal(crossing.pointer, '/revolve/profile');
+    assert.match(crossing.detail, /meets the axis between its ends, at \[0, 0, 0\] m/);
     const line = [0, 1].map((z) => [0, 0, z]); // on the axis: a surface without area
     assert.equal(await wrong({ profile: line }), '/revolve');
   } finally {

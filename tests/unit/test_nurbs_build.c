@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -241,6 +242,64 @@ static void revolved_and_swept_surfaces_are_exact(void **state)
     gw_nurbs_put(arc);
 }
 
+/* A profile that meets the axis between its ends is refused with the point: a line through it, a
+ * parabola that touches it, a polyline with a corner on it, a circle about a point of it. Lines
+ * beside it, a micrometre off and askew, and ends on it are no error. */
+static void profiles_do_not_cross_the_axis(void **state)
+{
+    (void)state;
+    double line[4] = {0, 0, 1, 1}, parabola[6] = {0, 0, 0, 1, 1, 1}, poly[5] = {0, 0, 0.5, 1, 1};
+    double late[6] = {0, 0, 0.01, 0.02, 1, 1};
+    const struct {
+        int degree, count;
+        const double *knots;
+        gw_vec3 points[4], meets;
+        bool crosses;
+    } cases[] = {
+        {1, 2, line, {{-1, 0, 0}, {2, 0, 3}}, {0, 0, 1}, true},
+        {1, 2, line, {{-1e-3, 0, 0}, {1, 0, 1}}, {0, 0, 1e-3 / 1.001}, true},
+        {2, 3, parabola, {{1, 0, 0}, {-1, 0, 1}, {1, 0, 2}}, {0, 0, 1}, true},
+        {1, 3, poly, {{1, 1, 0}, {0, 0, 0.3}, {2, 2, 1}}, {0, 0, 0.3}, true},
+        {1, 4, late, {{1, 0, 0}, {1, 0, 1}, {-1, 0, 2}, {-1, 0, 9}}, {0, 0, 1.5}, true},
+        {1, 2, line, {{-1, 1e-6, 0}, {2, 1e-6, 3}}, {0, 0, 0}, false},
+        {1, 2, line, {{0.5, -1, 0}, {0.5, 1, 3}}, {0, 0, 0}, false},
+        {1, 2, line, {{1e-17, 0, 0}, {2, 0, 3}}, {0, 0, 0}, false},
+        {1, 3, poly, {{-1e-17, 0, 0}, {2, 0, 1}, {1e-17, 0, 3}}, {0, 0, 0}, false},
+        {2, 3, parabola, {{1, 0, 0}, {-0.9, 0, 1}, {1, 0, 2}}, {0, 0, 0}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gw_error error = {0};
+        gw_nurbs *profile =
+            curve(cases[i].degree, cases[i].count, cases[i].knots, cases[i].points, NULL);
+        gw_vec3 shift = {0.3, -0.2, 0.1}, p = {0, 0, 0};
+        gw_nurbs *made = gw_nurbs_revolve(profile, p, gw_v3(0, 0, 2), 2 * GW_PI, &error);
+        assert_int_equal(made == NULL, cases[i].crosses);
+        if (!made) {
+            assert_string_equal(error.where, "/profile");
+            assert_int_equal(
+                sscanf(strchr(error.message, '['), "[%lf, %lf, %lf]", &p.x, &p.y, &p.z), 3);
+            assert_true(gw_distance(p, cases[i].meets) < 1e-5);
+        } else {
+            gw_nurbs_put(made);
+        }
+        /* no other axis of this direction is met */
+        error = (gw_error){0};
+        made = gw_nurbs_revolve(profile, gw_add(cases[i].points[0], gw_scale(9, shift)),
+                                gw_v3(0, 0, 2), 1, &error);
+        assert_non_null(made);
+        gw_nurbs_put(made);
+        gw_nurbs_put(profile);
+    }
+    gw_error error = {0};
+    gw_nurbs *ring = gw_nurbs_circle(0.1, NULL);
+    assert_null(gw_nurbs_revolve(ring, gw_v3(0, 0, 0), gw_v3(0, 1, 0), 1, &error));
+    assert_string_equal(error.where, "/profile");
+    gw_nurbs *torus = gw_nurbs_revolve(ring, gw_v3(0.3, 0, 0), gw_v3(0, 1, 0), 1, &error);
+    assert_non_null(torus);
+    gw_nurbs_put(torus);
+    gw_nurbs_put(ring);
+}
+
 static void refusals_name_what_is_wrong(void **state)
 {
     (void)state;
@@ -281,6 +340,7 @@ int main(void)
         cmocka_unit_test(least_squares_are_least),
         cmocka_unit_test(lofts_pass_through_their_sections),
         cmocka_unit_test(revolved_and_swept_surfaces_are_exact),
+        cmocka_unit_test(profiles_do_not_cross_the_axis),
         cmocka_unit_test(refusals_name_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
