@@ -13,7 +13,7 @@
 
 #include "rt/base/small.h"
 
-#define DEPENDENT   1e-12 /* a vector of which less is new does not become active */
+#define DEPENDENT   1e-11 /* a vector of which less is new does not become active */
 #define OPTIMAL     1e-13 /* of |b|: least gradient of a vector that becomes active */
 #define MAY_SHARE   1e-9  /* of |b|: gradient of a vector that may share in any case */
 #define RIDGE       1e-14 /* of the trace of M */
