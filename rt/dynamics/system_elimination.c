@@ -721,8 +721,8 @@ static void pull_all_rows(gw_system *s, gw_active_rows which)
 
 void gw_closures_factor(gw_system *s, gw_active_rows which)
 {
-    s->rank = s->firm = s->null_uses = 0;
-    s->is_dense = false;
+    s->rank = s->firm = 0;
+    s->is_dense = s->null_factored = false;
     s->margin = 1;
     if (s->block_count == 0)
         return;

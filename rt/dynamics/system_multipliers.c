@@ -6,7 +6,7 @@
  *   lambda := lambda - N^T (N N^T)^-1 N lambda
  *
  * by conjugate gradients: N takes one forward substitution, N^T one backward, and no eigenvalue of
- * N N^T is below 1. With the same factors for the third time N N^T is factored, and the method
+ * N N^T is below 1. Where many are wanted with the same factors N N^T is factored, and the method
  * preconditioned with it. RT safe.
  */
 #include <math.h>
@@ -15,7 +15,6 @@
 #include "rt/dynamics/system_multipliers.h"
 
 #define EXACT 1e-30 /* squared remainder, relative to the multipliers' square */
-#define USES  3     /* of the same factors: from then on N N^T is factored */
 
 int gw_closures_find_dependent(gw_system *s)
 {
@@ -58,26 +57,26 @@ static void factor_null_space(gw_system *s, int n)
     }
 }
 
-/* x := (N N^T)^-1 left of the dependent rows; left itself while there is no factor. */
-static void precondition(const gw_system *s, int n, const double *left, double *x)
+/* x := (N N^T)^-1 left of the dependent rows; left itself without a factor. */
+static void precondition(const gw_system *s, bool factored, int n, const double *left, double *x)
 {
     const double *m = s->null_factor;
     const int *d = s->dependent;
     for (int i = 0; i < n; i++)
         x[d[i]] = left[d[i]];
-    for (int i = 0; i < n && s->null_uses >= USES; i++) {
+    for (int i = 0; i < n && factored; i++) {
         for (int k = 0; k < i; k++)
             x[d[i]] -= m[i * n + k] * x[d[k]];
         x[d[i]] /= m[i * n + i];
     }
-    for (int i = n - 1; i >= 0 && s->null_uses >= USES; i--) {
+    for (int i = n - 1; i >= 0 && factored; i--) {
         for (int k = i + 1; k < n; k++)
             x[d[i]] -= m[k * n + i] * x[d[k]];
         x[d[i]] /= m[i * n + i];
     }
 }
 
-const double *gw_closures_least_multipliers(gw_system *s)
+const double *gw_closures_least_multipliers(gw_system *s, bool many)
 {
     if (s->rank == s->active_rows)
         return s->solution;
@@ -85,8 +84,10 @@ const double *gw_closures_least_multipliers(gw_system *s)
     size_t size = (size_t)rows * sizeof(double);
     double *lambda = s->least_multipliers, *left = lambda + rows, *p = left + rows, *by = p + rows;
     double *z = by + rows, most = 0, squares = 0, along = 0;
-    if (s->null_factor && s->null_uses < USES && ++s->null_uses == USES)
+    bool factored = many && s->null_factor;
+    if (factored && !s->null_factored)
         factor_null_space(s, n);
+    s->null_factored = s->null_factored || factored;
     memcpy(lambda, s->solution, size);
     memcpy(s->right, lambda, size);
     gw_closures_forward(s, s->right, s->rest);
@@ -94,7 +95,7 @@ const double *gw_closures_least_multipliers(gw_system *s)
         most += lambda[i] * lambda[i];
     for (int i = 0; i < n; i++)
         left[d[i]] = -s->right[d[i]];
-    precondition(s, n, left, z);
+    precondition(s, factored, n, left, z);
     for (int i = 0; i < n; i++) {
         p[d[i]] = z[d[i]];
         squares += left[d[i]] * left[d[i]];
@@ -118,7 +119,7 @@ const double *gw_closures_least_multipliers(gw_system *s)
             left[d[i]] -= step * s->right[d[i]];
             squares += left[d[i]] * left[d[i]];
         }
-        precondition(s, n, left, z);
+        precondition(s, factored, n, left, z);
         for (int i = 0; i < n; i++)
             along += left[d[i]] * z[d[i]];
         for (int i = 0; i < n; i++)

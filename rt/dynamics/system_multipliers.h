@@ -7,8 +7,10 @@
 #include "rt/dynamics/system_private.h"
 
 /* The solution of least norm, where dependent rows share a load; s->solution gives all of it to the
- * independent ones. Valid until the next one is found. Overwrites s->right and s->rest. */
-const double *gw_closures_least_multipliers(gw_system *system);
+ * independent ones. Valid until the next one is found. Overwrites s->right and s->rest. `many` are
+ * wanted with the present factors: the first one takes longer, the others less; results differ by
+ * rounding, but do not depend on what was asked for before. */
+const double *gw_closures_least_multipliers(gw_system *system, bool many);
 
 /* The number of dependent active rows; and the null vector of J^T with 1 at the n-th of them and 0
  * at the others, per active row as s->solution. */

@@ -313,7 +313,7 @@ struct gw_system {
     int rows_in_blocks;        /* of closures and springs, active or not */
     double *dense;             /* operator and factor; NULL: too many rows */
     double *null_factor;       /* of N N^T (system_multipliers.c); NULL likewise */
-    int null_uses;             /* projections with the present factors */
+    bool null_factored;        /* it is that of the present factors */
     int *dense_order, *dense_rows, dense_count;
     bool is_dense;    /* the present factors are those of the dense operator */
     int firm;         /* number of independent rows that are not weak (system_elimination.c) */

@@ -78,7 +78,7 @@ static void find_column(gw_system *s, gw_slip_response *r, int column)
     gw_system_solve_rows(s);
     if (r->complete)
         gw_tree_accelerate(s);
-    const double *multipliers = gw_closures_least_multipliers(s);
+    const double *multipliers = gw_closures_least_multipliers(s, true);
     for (int i = 0; i < r->count; i++) {
         gw_vec3 axis[3];
         double lever[3];

@@ -415,7 +415,7 @@ void gw_find_tractions(gw_system *s)
 {
     gw_unilateral_contacts *u = s->unilateral;
     bool any = false;
-    const double *multipliers = gw_closures_least_multipliers(s);
+    const double *multipliers = gw_closures_least_multipliers(s, true);
     for (int i = 0; i < s->closure_count; i++) {
         u->group[i] = -1;
         u->normal_force[i] = gw_contact_normal_force(s, i, multipliers);

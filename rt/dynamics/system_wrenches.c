@@ -86,7 +86,7 @@ void gw_keep_joint_wrenches(gw_system *s, gw_wrench *constraint)
     }
     gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
     constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
-    const double *multipliers = gw_closures_least_multipliers(s);
+    const double *multipliers = gw_closures_least_multipliers(s, false);
     memset(s->closure_wrench, 0, (size_t)s->closure_count * sizeof *s->closure_wrench);
     for (int i = 0; i < s->block_count; i++)
         for (int n = 0; n < s->blocks[i].active; n++) {
