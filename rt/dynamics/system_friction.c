@@ -8,17 +8,13 @@
  *
  *   lambda = lambda_0 + C F,   (1 - C mu) lambda = lambda_0
  *
- * with C by one solution of the rows per contact. Where this has no solution with positive pivots
- * (Painleve's paradox) the contacts jam: the caller ends their slip.
+ * with C of the response of all slips (system_slip_response.c). Where this has no solution with
+ * positive pivots (Painleve's paradox) the contacts jam: the caller ends their slip.
  *
  * The direction of a small slip changes quickly (at a rate |a| / |v|). One that grows follows the
- * direction of its acceleration, with N the inverse inertia along the tangents:
- *
- *   a_0 - F N d = c d,   c > 0
- *
- * which replaces v / |v| for a slip below `onset`; one that reverses does so within
- * GW_SLIP_STOPPING. Otherwise substeps are short enough for the change of direction. A slip that
- * would end within GW_SLIP_STOPPING is stopped. RT safe.
+ * direction of its acceleration (system_slip_group.c), which replaces v / |v| for a slip below
+ * `onset`; one that reverses does so within GW_SLIP_STOPPING. Otherwise substeps are short enough
+ * for the change of direction. A slip that would end within GW_SLIP_STOPPING is stopped. RT safe.
  */
 #include "rt/dynamics/system_friction.h"
 
@@ -27,10 +23,7 @@
 
 #include "rt/dynamics/system_rim.h"
 
-#define JAMMED         1e-3 /* smallest pivot of 1 - C mu */
-#define DIRECTIONS     50   /* iterations of the direction of a slip that grows */
-#define SAME           1e-15
-#define RIM_SAME       1e-10
+#define JAMMED         1e-3  /* smallest pivot of 1 - C mu */
 #define HELD_SLIP      1e-8  /* m/s: a contact that others hold is at rest */
 #define RIM_ONSET      0.5   /* GW_SLIP_ONSET of a flat rim */
 #define SLOW           0.05  /* of friction: slip that grows more slowly has a larger onset */

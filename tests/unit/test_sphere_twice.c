@@ -264,7 +264,7 @@ static void a_point_goes_round_a_circle_that_moves(void **state)
         gw_twist d = gw_pose_sub(&a->pose, &b->pose);
         off = fmax(off, fmax(gw_norm(d.v), gw_norm(d.w)));
     }
-    print_message("a point on a circle that moves: %.2g m or rad apart\n", off);
+    print_message("a point on a circle that moves: off by %.2g m or rad\n", off);
     assert_true(off < 2e-11);
     running_close(&r[0]);
     running_close(&r[1]);

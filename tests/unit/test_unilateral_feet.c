@@ -434,8 +434,8 @@ static void a_table_and_its_slab_slip_each_by_its_friction(void **state)
 
 /* ---- joined bodies -------------------------------------------------------------------------- */
 
-#define APART 0.4 /* of the bodies of a train (m) */
-#define DISC  0.1 /* radius of its disc */
+#define SPACING 0.4 /* of the bodies of a train (m) */
+#define DISC    0.1 /* radius of its disc */
 
 /* Two tables, and a disc between them, one after the other in direction `along`, joined. */
 static void open_train(running *r, gw_mobilizer type, gw_vec3 pull, double speed, gw_vec3 along)
@@ -447,7 +447,7 @@ static void open_train(running *r, gw_mobilizer type, gw_vec3 pull, double speed
     add_floor(s, 0);
     strcpy(s->objects[0].material, "rubber");
     for (int i = 0; i < 3; i++) {
-        gw_vec3 at = gw_scale((i - 1) * APART, along);
+        gw_vec3 at = gw_scale((i - 1) * SPACING, along);
         gw_shape disc = {.kind = GW_SHAPE_CYLINDER, .radius = DISC, .height = 0.06};
         gw_object *o = i == 1 ? add_solid(s, ids[i], disc, gw_v3(0, 0, 0.03), 1.1)
                               : add_table(s, ids[i], &tables[i], at, "floor", "+z");
@@ -464,8 +464,8 @@ static void open_train(running *r, gw_mobilizer type, gw_vec3 pull, double speed
         strcpy(j->b.object, ids[i + 1]);
         j->type = type;
         j->a.at = j->b.at = gw_pose_identity();
-        j->a.at.p = gw_v3(APART / 2, 0, i ? 0 : 0.03 - HEIGHT);
-        j->b.at.p = gw_v3(-APART / 2, 0, i ? 0.03 - HEIGHT : 0);
+        j->a.at.p = gw_v3(SPACING / 2, 0, i ? 0 : 0.03 - HEIGHT);
+        j->b.at.p = gw_v3(-SPACING / 2, 0, i ? 0.03 - HEIGHT : 0);
         j->enabled = true;
     }
     running_open(r, s);
@@ -493,7 +493,7 @@ static void joined_bodies_slip_together(void **state)
         double x = pull == 0 && v == 0 ? speed * speed / (2 * MU * G) : speed * t + 0.5 * a * t * t;
         for (int i = 0; i < 3; i++) {
             const gw_free_body *b = body(now, &r, i == 0 ? "first" : i == 1 ? "disc" : "last");
-            double off = gw_dot(b->pose.p, along) - (i - 1) * APART - x;
+            double off = gw_dot(b->pose.p, along) - (i - 1) * SPACING - x;
             most = fmax(most, fabs(off));
             faster = fmax(faster, fabs(gw_dot(b->twist.v, along) - v));
         }
