@@ -1,6 +1,7 @@
 /*
- * Checks of a scene beyond the types of its members: ids, references, ranges, kinds that fit. For
- * mechanisms see mechanism.c, joints and springs joint.c, tasks task.c. Not for use in a tick.
+ * Checks of a scene beyond the types of its members: references, ranges, kinds that fit. For ids
+ * see check_ids.c, mechanisms mechanism.c, joints and springs joint.c, tasks task.c. Not for use in
+ * a tick.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -105,136 +106,6 @@ bool gw_id_valid(const char *id)
     size_t length =
         strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:+-");
     return length >= 1 && length <= GW_MAX_ID && id[length] == '\0';
-}
-
-/* ---- ids ------------------------------------------------------------------------------------ */
-
-/* An id with its index, so that duplicates are found by sorting: scenes have thousands. */
-typedef struct entry {
-    const char *id, *second;
-    int index;
-} entry;
-
-static int compare_entries(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    int order = strcmp(x->id, y->id);
-    if (order == 0 && x->second)
-        order = strcmp(x->second, y->second);
-    return order ? order : x->index - y->index;
-}
-
-static bool same_entry(const entry *x, const entry *y)
-{
-    return strcmp(x->id, y->id) == 0 && (!x->second || strcmp(x->second, y->second) == 0);
-}
-
-static bool check_unique(entry *entries, int count, const char *collection, gw_error *error)
-{
-    qsort(entries, (size_t)count, sizeof *entries, compare_entries);
-    for (int i = 1; i < count; i++) {
-        if (!same_entry(&entries[i - 1], &entries[i]))
-            continue;
-        char where[64];
-        snprintf(where, sizeof where, "/%s/%d/id", collection, entries[i].index);
-        return gw_fail(error, GW_CONFLICT, where, "the id %s%s%s is taken by /%s/%d", entries[i].id,
-                       entries[i].second ? "/" : "", entries[i].second ? entries[i].second : "",
-                       collection, entries[i - 1].index);
-    }
-    return true;
-}
-
-static bool check_id(const char *id, const char *collection, int index, gw_error *error)
-{
-    if (gw_id_valid(id))
-        return true;
-    char where[64];
-    snprintf(where, sizeof where, "/%s/%d/id", collection, index);
-    return gw_fail(error, GW_BAD_INPUT, where,
-                   "the id \"%s\" must be 1 to %d of the characters A-Z a-z 0-9 _ . : + -", id,
-                   GW_MAX_ID);
-}
-
-/* An id must not be the name "mechanism.link" of a link. */
-static bool check_not_link(const gw_scene *s, const char *id, const char *collection, int index,
-                           gw_error *error)
-{
-    int link, mechanism = gw_scene_link(s, id, &link);
-    return mechanism < 0 || gw_scene_invalid(error, collection, index, "/id",
-                                             "\"%s\" is the name of link %d of mechanism %s", id,
-                                             link, s->mechanisms[mechanism].id);
-}
-
-/* Objects and mechanisms share one set of ids. */
-static bool check_mechanism_ids(const gw_scene *s, gw_error *error)
-{
-    for (int i = 0; i < s->mechanism_count; i++) {
-        const char *id = s->mechanisms[i].id;
-        char where[64];
-        int object = gw_scene_object(s, id), first = gw_scene_mechanism(s, id);
-        snprintf(where, sizeof where, "/mechanisms/%d/id", i);
-        if (!check_id(id, "mechanisms", i, error))
-            return false;
-        if (object >= 0 || first < i)
-            return gw_fail(error, GW_CONFLICT, where, "the id %s is taken by /%s/%d", id,
-                           object >= 0 ? "objects" : "mechanisms", object >= 0 ? object : first);
-        if (!check_not_link(s, id, "mechanisms", i, error))
-            return false;
-    }
-    for (int i = 0; i < s->object_count && s->mechanism_count > 0; i++)
-        if (!check_not_link(s, s->objects[i].id, "objects", i, error))
-            return false;
-    return true;
-}
-
-/* The ids of a collection whose entries begin with them. */
-static bool check_collection(entry *entries, const void *array, int count, size_t size,
-                             const char *collection, gw_error *error)
-{
-    for (int i = 0; i < count; i++) {
-        const char *id = (const char *)array + (size_t)i * size;
-        if (!check_id(id, collection, i, error))
-            return false;
-        entries[i] = (entry){id, NULL, i};
-    }
-    return check_unique(entries, count, collection, error);
-}
-
-static bool check_feature_ids(const gw_scene *s, entry *entries, gw_error *error)
-{
-    for (int i = 0; i < s->feature_count; i++) {
-        if (!check_id(s->features[i].name, "features", i, error))
-            return false;
-        entries[i] = (entry){s->features[i].object, s->features[i].name, i};
-    }
-    return check_unique(entries, s->feature_count, "features", error);
-}
-
-/* A joint's id must not be the name of a link, by which gears and columns name the link's joint. */
-static bool check_joint_names(const gw_scene *s, gw_error *error)
-{
-    for (int i = 0; i < s->joint_count && s->mechanism_count > 0; i++)
-        if (!check_not_link(s, s->joints[i].id, "joints", i, error))
-            return false;
-    return true;
-}
-
-static bool check_ids(const gw_scene *s, gw_error *error)
-{
-    int most = 1;
-#define LARGEST(name, type, cap, id) most = s->name##_count > most ? s->name##_count : most;
-    GW_SCENE_ARRAYS(LARGEST)
-    entry *entries = calloc((size_t)most, sizeof *entries);
-    if (!entries)
-        return gw_fail(error, GW_FAILED, "", "no memory to check the scene");
-    bool ok = true;
-#define IDS(name, type, cap, id)                                                                   \
-    ok = ok && (!(id) || check_collection(entries, s->name##s, s->name##_count, sizeof(type),      \
-                                          #name "s", error));
-    GW_SCENE_ARRAYS(IDS)
-    ok = ok && check_feature_ids(s, entries, error);
-    free(entries);
-    return ok && check_mechanism_ids(s, error) && check_joint_names(s, error);
 }
 
 /* ---- objects and features ------------------------------------------------------------------- */
@@ -813,10 +684,9 @@ static bool check_desired(const gw_tool *t, int index, gw_error *error)
     return true;
 }
 
-static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
+/* What no other member of the tool matters to. */
+static bool check_numbers(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
 {
-    if (!check_held(s, t, index, error) || !check_control(s, t, index, error))
-        return false;
     for (int i = 0; i < index; i++)
         if ((strcmp(s->tools[i].object, t->object) == 0 &&
              strcmp(s->tools[i].mechanism, t->mechanism) == 0 && s->tools[i].link == t->link) ||
@@ -826,6 +696,17 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
     if (!gw_finite_pose(&t->at) || !gw_finite_pose(&t->start))
         return gw_scene_invalid(error, "tools", index, "/at", "a pose must be finite");
     return check_rendering(t, index, error) && check_desired(t, index, error);
+}
+
+/* True once the list is full. */
+static bool list_tool(const gw_scene *s, int index, gw_error_list *list)
+{
+    static bool (*const checks[])(const gw_scene *, const gw_tool *, int,
+                                  gw_error *) = {check_held, check_control, check_numbers};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (gw_count_error(list, checks[i](s, &s->tools[index], index, gw_next_error(list))))
+            return true;
+    return false;
 }
 
 /* ---- the scene ------------------------------------------------------------------------------ */
@@ -843,7 +724,7 @@ static void check_names(const gw_scene *s, gw_error_list *list)
                                      "rate is %d, must be %d to %d Hz", s->rate, GW_RATE_MIN_HZ,
                                      GW_RATE_MAX_HZ)))
         return;
-    gw_count_error(list, check_ids(s, gw_next_error(list)));
+    gw_scene_check_ids(s, list);
 }
 
 /* Entries that refer to no other. */
@@ -876,9 +757,19 @@ static void check_uses(const gw_scene *s, gw_error_list *list)
     if (gw_count_error(list, check_contact(s, gw_next_error(list))))
         return;
     for (int i = 0; i < s->tool_count; i++)
-        if (gw_count_error(list, check_tool(s, &s->tools[i], i, gw_next_error(list))))
+        if (list_tool(s, i, list))
             return;
     gw_scene_check_tasks(s, list);
+}
+
+/* Invalid shapes have no features that could be examined, invalid mechanisms no tree of links. */
+static bool bodies_have_features(const gw_error_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        if (list->errors[i].code == GW_FAILED || strstr(list->errors[i].where, "/geometry") ||
+            strncmp(list->errors[i].where, "/mechanisms/", 12) == 0)
+            return false;
+    return true;
 }
 
 void gw_scene_errors(const gw_scene *s, gw_error_list *list)
@@ -886,8 +777,9 @@ void gw_scene_errors(const gw_scene *s, gw_error_list *list)
     static void (*const parts[])(const gw_scene *, gw_error_list *) = {check_names, check_bodies,
                                                                        check_relations, check_uses};
     assert(s && list && list->count == 0 && list->most > 0);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && list->count == 0; i++)
-        parts[i](s, list);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (list->count < list->most && (i < 2 || bodies_have_features(list)))
+            parts[i](s, list);
 }
 
 bool gw_scene_check(const gw_scene *s, gw_error *error)

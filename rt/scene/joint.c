@@ -168,17 +168,22 @@ static bool check_pitch(const gw_scene_joint *j, int index, gw_error *error)
                             j->pitch);
 }
 
-static bool check_joint(const gw_scene *s, int index, gw_error *error)
+static bool check_joint_ends(const gw_scene *s, int index, gw_error *error)
 {
     const gw_scene_joint *j = &s->joints[index];
     gw_body_ref bodies[2];
+    return check_joint_end(s, &j->a, index, false, &bodies[0], error) &&
+           check_joint_end(s, &j->b, index, true, &bodies[1], error) &&
+           check_apart(s, j->a.object, j->b.object, bodies, "joints", index, error);
+}
+
+static bool check_joint(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_scene_joint *j = &s->joints[index];
     if (j->type < 0 || j->type >= GW_MOBILIZER_FREE)
         return gw_scene_invalid(error, "joints", index, "/type",
                                 "must be the type of a joint that holds something");
-    if (!check_joint_end(s, &j->a, index, false, &bodies[0], error) ||
-        !check_joint_end(s, &j->b, index, true, &bodies[1], error) ||
-        !check_apart(s, j->a.object, j->b.object, bodies, "joints", index, error) ||
-        !check_pitch(j, index, error))
+    if (!check_pitch(j, index, error))
         return false;
     if (!(j->restitution >= 0 && j->restitution <= 1))
         return gw_scene_invalid(error, "joints", index, "/restitution", "is %g, must be 0 to 1",
@@ -289,14 +294,18 @@ static bool check_gear(const gw_scene *s, int index, gw_error *error)
 
 /* ---- springs -------------------------------------------------------------------------------- */
 
-static bool check_spring(const gw_scene *s, int index, gw_error *error)
+static bool check_spring_ends(const gw_scene *s, int index, gw_error *error)
 {
     const gw_scene_spring *k = &s->springs[index];
     gw_body_ref bodies[2];
-    if (!check_body(s, k->a.object, "springs", index, "/a/object", &bodies[0], error) ||
-        !check_body(s, k->b.object, "springs", index, "/b/object", &bodies[1], error) ||
-        !check_apart(s, k->a.object, k->b.object, bodies, "springs", index, error))
-        return false;
+    return check_body(s, k->a.object, "springs", index, "/a/object", &bodies[0], error) &&
+           check_body(s, k->b.object, "springs", index, "/b/object", &bodies[1], error) &&
+           check_apart(s, k->a.object, k->b.object, bodies, "springs", index, error);
+}
+
+static bool check_spring(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_scene_spring *k = &s->springs[index];
     if (!gw_finite3(k->a.p) || !gw_finite3(k->b.p))
         return gw_scene_invalid(error, "springs", index, gw_finite3(k->a.p) ? "/b/p" : "/a/p",
                                 "a point must be finite (m)");
@@ -305,16 +314,30 @@ static bool check_spring(const gw_scene *s, int index, gw_error *error)
            gw_scene_not_negative(error, "springs", index, "/length", k->length, "m");
 }
 
+/* Adds the error of each check of an entry; true once the list is full. */
+static bool list_entry(const gw_scene *s, int index,
+                       bool (*const checks[2])(const gw_scene *, int, gw_error *),
+                       gw_error_list *list)
+{
+    return gw_count_error(list, checks[0](s, index, gw_next_error(list))) ||
+           gw_count_error(list, checks[1](s, index, gw_next_error(list)));
+}
+
 void gw_scene_check_joints(const gw_scene *s, gw_error_list *list)
 {
+    static bool (*const of_joint[2])(
+        const gw_scene *, int, gw_error *) = {check_joint_ends, check_joint},
+                                        (*const of_spring[2])(const gw_scene *, int, gw_error *) = {
+                                            check_spring_ends, check_spring};
+    int before = list->count;
     for (int i = 0; i < s->joint_count; i++)
-        if (!s->joints[i].gear && gw_count_error(list, check_joint(s, i, gw_next_error(list))))
+        if (!s->joints[i].gear && list_entry(s, i, of_joint, list))
             return;
-    bool joints = list->count == 0; /* that gears refer to */
+    bool joints = list->count == before; /* that gears refer to */
     for (int i = 0; i < s->joint_count && joints; i++)
         if (s->joints[i].gear && gw_count_error(list, check_gear(s, i, gw_next_error(list))))
             return;
     for (int i = 0; i < s->spring_count; i++)
-        if (gw_count_error(list, check_spring(s, i, gw_next_error(list))))
+        if (list_entry(s, i, of_spring, list))
             return;
 }

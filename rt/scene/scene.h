@@ -478,7 +478,8 @@ void gw_scene_rename_joint(gw_scene *scene, const char *from, const char *to);
 /* The first task with a step that names the constraint, NULL where there is none. */
 const gw_task *gw_scene_task_using(const gw_scene *scene, const char *constraint);
 
-/* Parts of gw_scene_errors(), in mechanism.c, joint.c and task.c. */
+/* Parts of gw_scene_errors(), in check_ids.c, mechanism.c, joint.c and task.c. */
+void gw_scene_check_ids(const gw_scene *scene, gw_error_list *list);
 void gw_scene_check_mechanisms(const gw_scene *scene, gw_error_list *list);
 void gw_scene_check_joints(const gw_scene *scene, gw_error_list *list); /* springs too */
 void gw_scene_check_tasks(const gw_scene *scene, gw_error_list *list);
@@ -512,9 +513,10 @@ void gw_inertia_principal_moments(const gw_mat3 *inertia, double moments[3]);
  * file ("/constraints/3/a"). */
 bool gw_scene_check(const gw_scene *scene, gw_error *error);
 
-/* The same for as many errors as the list has room for, at most one per entry. References are
- * checked only after the entries that they name are valid: ids first, then bodies, then features
- * and joints, then the rest. */
+/* The same for as many errors as the list has room for, ids first. An entry has at most one of its
+ * id and one of the rest; joints, springs and tools one more, of what they refer to. Where shapes
+ * or mechanisms are invalid, or ids of mechanisms, entries that may refer to them are not checked;
+ * where joints are, gears. */
 void gw_scene_errors(const gw_scene *scene, gw_error_list *list);
 
 /* Mass, centre of mass and inertia of an object. */

@@ -63,8 +63,8 @@ int command_openapi(const command_line *line);
  * is not repeated. */
 void command_words(const gw_error *error, char *words, size_t size);
 
-/* Prints "file: /pointer: message" on standard error. Returns EXIT_WORK_FAILED for an error of the
- * system, else EXIT_BAD_INPUT. */
+/* Prints "file: /pointer: message" on standard error, a line for each error of the document.
+ * Returns EXIT_WORK_FAILED for an error of the system, else EXIT_BAD_INPUT. */
 int command_error(const char *file, const gw_error *error);
 
 /* Prints a line on standard output; EXIT_WORK_FAILED with a message where that fails. */

@@ -28,9 +28,13 @@ void command_words(const gw_error *error, char *words, size_t size)
 int command_error(const char *file, const gw_error *error)
 {
     char words[COMMAND_WORDS];
+    const gw_error *all;
     assert(file && error);
-    command_words(error, words, sizeof words);
-    fprintf(stderr, "guideway: %s: %s\n", file, words);
+    int count = wire_errors_of(error, &all);
+    for (int i = 0; i < count; i++) {
+        command_words(&all[i], words, sizeof words);
+        fprintf(stderr, "guideway: %s: %s\n", file, words);
+    }
     return error->code == GW_FAILED ? EXIT_WORK_FAILED : EXIT_BAD_INPUT;
 }
 

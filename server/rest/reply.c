@@ -153,13 +153,8 @@ static int batch_status(const api_call *call, int status)
 
 static json_t *problem_of(const api_call *call, const gw_error *error, int status)
 {
-    const gw_error *all = error;
-    int count = wire_errors(&all);
-    if (count < 2 || strcmp(all->where, error->where) != 0 ||
-        strcmp(all->message, error->message) != 0) { /* not about the document */
-        all = error;
-        count = 1;
-    }
+    const gw_error *all;
+    int count = wire_errors_of(error, &all);
     int answered = batch_status(call, status);
     json_t *value = problem_json(problem_of_status(answered), answered, error->message),
            *list = json_array();

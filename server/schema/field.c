@@ -96,9 +96,23 @@ int wire_errors(const gw_error **errors)
     return noted.count;
 }
 
+int wire_errors_of(const gw_error *error, const gw_error **errors)
+{
+    bool first = noted.count > 1 && strcmp(noted.errors[0].where, error->where) == 0 &&
+                 strcmp(noted.errors[0].message, error->message) == 0;
+    *errors = first ? noted.errors : error;
+    return first ? noted.count : 1;
+}
+
 void wire_errors_clear(void)
 {
-    noted.count = 0;
+    wire_errors_cut(0);
+}
+
+void wire_errors_cut(int count)
+{
+    if (noted.count > count)
+        noted.count = count;
 }
 
 /* ---- decoding a table ---------------------------------------------------------------------- */

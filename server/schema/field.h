@@ -228,6 +228,15 @@ void wire_note(const gw_error *error);
  * the remaining parts are to be decoded, for further errors. */
 bool wire_goes_on(wire_failed *failed, gw_error *error);
 
+/* Drops the errors that were noted after the first `count`. */
+void wire_errors_cut(int count);
+
+/* After the decoding of a document by its table has noted errors, as many of the remaining ones as
+ * there is room for: those that `check` finds in the document without the invalid entries and
+ * members, but for entries that refer to these. */
+void wire_note_rest(const wire_table *table, const json_t *document,
+                    void (*check)(const json_t *rest, gw_error_list *list));
+
 void wire_say_nothing(const wire_table *table, void *owner);
 
 /* The table of a kind of a union; NULL where the kind is excluded. */

@@ -333,20 +333,50 @@ static void name_tool(const json_t *value, gw_error *error)
     memcpy(error->where, rest, sizeof rest);
 }
 
-/* Checks a scene whose members are valid, and notes all errors as far as they are collected. */
+/* The error that the list of all is reported by: an id that is taken twice only where nothing else
+ * is wrong. */
+static int leading(const gw_error_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        if (list->errors[i].code == GW_BAD_INPUT)
+            return i;
+    return 0;
+}
+
+/* Checks a scene whose members are valid, and notes all errors of the document. */
 static bool check_scene(const json_t *value, const gw_scene *scene, gw_error *error)
 {
     gw_error found[WIRE_ERRORS];
     gw_error_list list = {.errors = found, .most = WIRE_ERRORS};
     gw_scene_errors(scene, &list);
-    for (int i = 0; i < list.count; i++) {
+    if (list.count == 0)
+        return true;
+    for (int i = 0; i < list.count; i++)
         name_tool(value, &found[i]);
-        if (found[i].code == found[0].code)
+    const gw_error *first = &found[leading(&list)];
+    bool others = first->code == GW_BAD_INPUT;
+    wire_note(first);
+    for (int i = 0; i < list.count; i++)
+        if (found[i].code == first->code || (others && found[i].code == GW_CONFLICT))
             wire_note(&found[i]);
-    }
-    if (list.count > 0 && error)
-        *error = found[0];
-    return list.count == 0;
+    if (error)
+        *error = *first;
+    return false;
+}
+
+/* The errors of a document whose invalid entries were taken out. */
+static void list_errors(const json_t *value, gw_error_list *list)
+{
+    gw_error unwanted = {0};
+    gw_scene *scene = malloc(sizeof *scene);
+    if (!scene)
+        return;
+    if (wire_decode(&wire_table_scene, value, "", scene, &unwanted) &&
+        complete_scene(scene, &unwanted))
+        gw_scene_errors(scene, list);
+    for (int i = 0; i < list->count; i++)
+        name_tool(value, &list->errors[i]);
+    gw_scene_destroy(scene);
 }
 
 gw_scene *wire_get_scene(const json_t *value, gw_error *error)
@@ -358,6 +388,7 @@ gw_scene *wire_get_scene(const json_t *value, gw_error *error)
     }
     if (!wire_decode(&wire_table_scene, value, "", scene, error)) {
         gw_scene_destroy(scene);
+        wire_note_rest(&wire_table_scene, value, list_errors);
         return NULL;
     }
     if (complete_scene(scene, error) && check_scene(value, scene, error))

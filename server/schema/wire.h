@@ -28,9 +28,11 @@ json_t *wire_parse(const char *text, size_t size, gw_error *error);
 json_t *wire_parse_document(const char *text, size_t size, gw_error *error);
 
 /* The errors so far in the value of this thread's last wire_parse(). The first one is the one that
- * the decoder returns; decoding continues for up to WIRE_ERRORS. */
+ * the decoder returns; decoding continues for up to WIRE_ERRORS. wire_errors_of(): the same if the
+ * first one is `error`, else `error` alone. */
 #define WIRE_ERRORS 20
 int wire_errors(const gw_error **errors);
+int wire_errors_of(const gw_error *error, const gw_error **errors);
 void wire_errors_clear(void);
 
 /* Compact text with the shortest numbers that are read back as the same value, one reference. NULL

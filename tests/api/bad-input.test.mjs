@@ -1,6 +1,9 @@
 // Bad input gets its error by name; the running simulation never notices.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { command, scratch } from './command.mjs';
 import { client, request, sleep, start, stream } from './server.mjs';
 
 let server, expect, before_;
@@ -406,7 +409,7 @@ test('what a scene refers to and is not there is told all at once, with pointers
     ),
     ['/constraints/1/b', '/constraints/2/a', '/constraints/3/b', '/tool/object', '/tasks/0/object'],
   );
-  // bodies first: what refers to them is looked at once they are right
+  // also beside bodies that are wrong
   assert.deepEqual(
     await pointers(
       scene({
@@ -419,8 +422,88 @@ test('what a scene refers to and is not there is told all at once, with pointers
         constraints: [joined('b/+x', 'a/top')],
       }),
     ).then((list) => list.map((p) => p.split('/').slice(1, 3).join('/'))),
-    ['objects/2', 'devices/0'],
+    ['objects/2', 'devices/0', 'constraints/0'],
   );
   const many = Array.from({ length: 40 }, (_, i) => joined(`b/no${i}`, 'a/+x'));
   assert.equal((await pointers(scene({ constraints: many }))).length, 20);
+});
+
+test('wrong members, ids, bodies and references are told together; what names a wrong entry is not', async () => {
+  const ball = (id, more) => ({ id, geometry: { type: 'sphere', radius: 0.1 }, ...more });
+  const document = {
+    format: 'guideway-scene/1',
+    name: 'Wrong in everything',
+    rate: 1,
+    objects: [
+      ball('a', { fixed: true }),
+      ball('b', { geometry: { type: 'sphere', radius: -1 } }),
+      ball('c', { body: { mass: -1 } }),
+      ball('c'),
+      ball('b'),
+      ball('d', { fixed: 'no' }),
+      ball('e'),
+      ball('e'),
+    ],
+    features: [
+      { id: 'z/p', point: [0, 0, 0] },
+      { id: 'd/p', point: [0, 0, 0] },
+    ],
+    constraints: [
+      { id: 'k', type: 'coincident', a: 'd/center', b: 'a/center' },
+      { id: 'l', type: 'coincident', a: 'c/top', b: 'a/center' },
+    ],
+    joints: [{ type: 'revolute', a: { object: 'y' }, b: { object: 'a' }, limits: [[1, -1]] }],
+    springs: [{ a: { object: 'x', p: [0, 0, 0] }, b: { object: 'c', p: [0, 0, 0] }, stiffness: -1 }],
+    devices: [{ id: 'sim', driver: 'none' }],
+    tool: { object: 'w', device: 'v' },
+  };
+  const wrong = [
+    '/constraints/1/a',
+    '/devices/0/driver',
+    '/features/0/id',
+    '/joints/0/a/object',
+    '/joints/0/limits/0',
+    '/objects/1/geometry/radius',
+    '/objects/2/body/mass',
+    '/objects/3/id',
+    '/objects/4/id',
+    '/objects/5/fixed',
+    '/objects/7/id',
+    '/rate',
+    '/springs/0/a/object',
+    '/springs/0/stiffness',
+    '/tool/device',
+    '/tool/object',
+  ];
+  const { json } = await expect(400, 'PUT', '/scene', document);
+  assert.deepEqual(json.errors.map((e) => e.pointer).sort(), wrong);
+  const taken = (pointer) => json.errors.find((e) => e.pointer === pointer).detail;
+  assert.equal(taken('/objects/3/id'), 'the id c is taken by /objects/2');
+  assert.equal(taken('/objects/4/id'), 'the id b is taken by /objects/1');
+  assert.equal(taken('/objects/7/id'), 'the id e is taken by /objects/6');
+  // no member wrong: the same, but for what was wrong in members
+  document.rate = 1000;
+  document.objects[1] = ball('b');
+  document.objects[5] = ball('d');
+  const rest = await expect(400, 'PUT', '/scene', document);
+  assert.deepEqual(
+    rest.json.errors.map((e) => e.pointer).sort(),
+    wrong.filter((p) => !['/rate', '/objects/1/geometry/radius', '/objects/5/fixed'].includes(p)),
+  );
+  // ids alone: a conflict, with all of them
+  const ids = { format: 'guideway-scene/1', name: 'Twice', objects: [ball('a'), ball('a'), ball('b'), ball('b')] };
+  const twice = await expect(409, 'PUT', '/scene', ids);
+  assert.deepEqual(
+    twice.json.errors.map((e) => e.pointer),
+    ['/objects/1/id', '/objects/3/id'],
+  );
+  // the command line has the same, a line each
+  document.rate = 1;
+  document.objects[5].fixed = 'no';
+  document.objects[1].geometry.radius = -1;
+  writeFileSync(join(scratch, 'wrong.json'), JSON.stringify(document));
+  const run = command(['run', join(scratch, 'wrong.json')]);
+  assert.equal(run.code, 2);
+  const named = [...run.err.matchAll(/wrong\.json: (\/[^:]+): /g)].map((m) => m[1]);
+  assert.deepEqual(named.sort(), wrong);
 });
