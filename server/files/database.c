@@ -326,7 +326,7 @@ static void *delayed_sync_thread(void *context)
  * scenes when they were read. `step`: the states of the working document, each whole or as the
  * change from its parent, and the places from which its contacts are followed at opening. `work`:
  * the present state, the newest state that can be redone, and the state that was saved last.
- * `fault`: the ticks before the newest faults.
+ * `fault`: the ticks before the newest faults. `answer`: the newest answers to requests with a key.
  */
 static const char *const migrations[] = {
     "create table saved (version integer primary key autoincrement, file text not null, title text,"
@@ -342,7 +342,10 @@ static const char *const migrations[] = {
     "alter table work add column saved integer not null default 0",
     "alter table step add column contacts text",
     "create table fault (number integer primary key, cause text not null, by text not null,"
-    " since_ns integer not null, ticks integer not null, csv text not null)"};
+    " since_ns integer not null, ticks integer not null, csv text not null)",
+    "create table answer (number integer primary key autoincrement, key text not null unique,"
+    " hash integer not null, at real not null, status integer not null, etag text not null,"
+    " location text not null, note text not null, body blob not null)"};
 
 #define VERSION ((int)(sizeof migrations / sizeof migrations[0]))
 

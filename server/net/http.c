@@ -732,7 +732,7 @@ gw_http *http_create(const http_def *def, gw_error *error)
     }
     http->def = *def;
     connections_init(&http->connections);
-    http->def.api.replays = api_replays_create();
+    http->def.api.replays = api_replays_create(def->api.store->database);
     if (!http->def.api.replays)
         gw_fail(error, GW_FAILED, "", "memory is short");
     const relay_def relay = {halt_on_arrival, http};

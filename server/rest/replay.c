@@ -1,20 +1,24 @@
 /*
- * Stored answers for repeated Idempotency-Keys: a ring of the newest, under a mutex. Two requests
+ * Stored answers for repeated Idempotency-Keys: a ring of the newest, under a mutex, those of edits
+ * also in the database. Two requests
  * with the same key are distinguished by a hash of address, conditions and body.
  */
 #include "server/rest/replay.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "server/app/clock.h"
+#include "server/files/answer_store.h"
 
-#define KEPT       256
+#define KEPT       ANSWERS_STORED
 #define KEPT_S     600
-#define MOST_BYTES (16 << 20) /* of all bodies */
+#define MOST_BYTES ANSWERS_BYTES /* of all bodies */
 
 typedef struct kept {
     char key[REPLAY_KEY + 1]; /* "": a free entry */
@@ -25,6 +29,7 @@ typedef struct kept {
 } kept;
 
 struct api_replays {
+    gw_database *database;
     pthread_mutex_t lock;
     int next; /* the oldest entry */
     size_t bytes;
@@ -160,11 +165,62 @@ void api_replays_end(api_replays *replays, const api_request *request, const api
     pthread_mutex_unlock(&replays->lock);
 }
 
-api_replays *api_replays_create(void)
+/* ---- answers that outlive the server -------------------------------------------------------- */
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+uint64_t api_replays_store(api_replays *replays, const api_request *request, const api_reply *reply)
+{
+    uint64_t ticket = 0;
+    const stored_answer answer = {.key = request->idempotency_key,
+                                  .hash = hash_of(request),
+                                  .at_s = now_s(),
+                                  .status = reply->status,
+                                  .etag = reply->etag,
+                                  .location = reply->location,
+                                  .note = reply->note,
+                                  .body = reply->body};
+    size_t size = reply->body ? reply->body->size : 0;
+    if (reply->rest || size > MOST_BYTES / 4)
+        return 0;
+    return answer_store_add(replays->database, &answer, &ticket, NULL) ? ticket : 0;
+}
+
+/* Takes a stored answer over, unless it is too old. A clock that was set back makes it new. */
+static void take_stored(void *data, stored_answer *answer)
+{
+    api_replays *replays = data;
+    double age = fmax(0, now_s() - answer->at_s);
+    kept *k = age <= KEPT_S && is_key(answer->key) ? take_place(replays) : NULL;
+    if (!k)
+        return;
+    snprintf(k->key, sizeof k->key, "%s", answer->key);
+    snprintf(k->reply.etag, sizeof k->reply.etag, "%s", answer->etag);
+    snprintf(k->reply.location, sizeof k->reply.location, "%s", answer->location);
+    snprintf(k->reply.note, sizeof k->reply.note, "%s", answer->note);
+    k->hash = answer->hash;
+    k->at_s = clock_s() - age;
+    k->done = true;
+    k->reply.status = answer->status;
+    k->reply.body = answer->body;
+    k->reply.mime = answer->body ? "application/json" : NULL;
+    replays->bytes += answer->body ? answer->body->size : 0;
+    answer->body = NULL;
+}
+
+api_replays *api_replays_create(gw_database *database)
 {
     api_replays *replays = calloc(1, sizeof *replays);
-    if (replays)
-        pthread_mutex_init(&replays->lock, NULL);
+    if (!replays)
+        return NULL;
+    replays->database = database;
+    pthread_mutex_init(&replays->lock, NULL);
+    answer_store_each(database, take_stored, replays, NULL); /* those that can be read */
     return replays;
 }
 

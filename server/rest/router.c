@@ -418,6 +418,22 @@ static void await_durable(api_call *call)
     api_error(call, &error);
 }
 
+/* True for the answer to an edit, of the document or of saved scenes, that was made. */
+static bool is_stored(const api_call *call)
+{
+    int status = call->reply->status;
+    return role_of(&call->route->about) == GUARD_EDIT && status >= 200 && status < 300 &&
+           !call->dry_run;
+}
+
+/* Before the edit is acknowledged, so that one sync serves both. */
+static void store_answer(api_call *call, api_replays *replays)
+{
+    uint64_t ticket = api_replays_store(replays, call->request, call->reply);
+    if (ticket)
+        call->ticket = ticket;
+}
+
 /* Sets the ETag of an answer that its revision alone does not determine: a hash of its text, behind
  * the revision where it has one. False where the answer cannot be compared. */
 static bool tag_text(const api_call *call)
@@ -478,6 +494,8 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
         answer_unrouted(&call, path, allow);
     else if (take_dry_run(&call, route) && read_request(&call, route))
         route->handler(&call);
+    if (keyed && route && is_stored(&call))
+        store_answer(&call, api->replays);
     if (call.ticket)
         await_durable(&call);
     if (route && wire_is_conditional(&route->about))

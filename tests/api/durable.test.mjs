@@ -262,6 +262,70 @@ test(`killed ${KILLS} times while four clients edit: no acknowledged edit is los
   assert.ok(edits >= KILLS, `${edits} edits`);
 });
 
+test('edits repeated with their keys after a kill get their first answers and are made once', async (t) => {
+  const data = kept();
+  let server = await start({ data, args: ['--scene', 'cover-and-base'] });
+  t.after(() => server.stop());
+  const post = async (key, path, body) => {
+    const { status, json, headers } = await request(server, 'POST', `/api/v1${path}`, body && JSON.stringify(body), {
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    });
+    return { status, json, etag: headers.etag, location: headers.location, again: headers['idempotency-replayed'] };
+  };
+  const box = { id: 'once', geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, fixed: true };
+  const anywhere = { a: { object: 'cover', p: [0, 0, 0] }, b: { object: 'once', p: [0, 0, 0] }, stiffness: 1 };
+  const both = [
+    { method: 'PATCH', path: '/scene', body: { description: 'Both' } },
+    { method: 'DELETE', path: '/springs/s1' },
+  ];
+  const edits = [
+    ['key-object', '/objects', box],
+    ['key-spring', '/springs', anywhere],
+    ['key-batch', '/scene/edits', both],
+    ['key-undo', '/scene/undo'],
+    ['key-save', '/scene/save', { name: 'once' }],
+  ];
+  const first = [];
+  for (const edit of edits) first.push(await post(...edit));
+  assert.deepEqual(
+    first.map((r) => r.status),
+    [201, 201, 200, 200, 201],
+  );
+  const refused = await post('key-refused', '/objects', { ...box, geometry: { type: 'blob' } });
+  assert.equal(refused.status, 400);
+  const before = await document(server);
+  for (const signal of ['SIGKILL', 'SIGTERM']) {
+    server = await reopened(server, data, signal);
+    for (const [i, edit] of edits.entries())
+      assert.deepEqual(await post(...edit), { ...first[i], again: 'true' }, `${edit[0]} after ${signal}`);
+    assert.deepEqual(await document(server), before, signal);
+    assert.equal((await post('key-object', '/objects', { ...box, id: 'twice' })).status, 422);
+  }
+  const versions = await request(server, 'GET', '/api/v1/scenes/once/versions');
+  assert.equal(versions.json.length, 1);
+  assert.equal((await post('key-refused', '/objects', { ...box, id: 'later' })).status, 201); // it had not been made
+});
+
+test('of answers with keys the newest are stored, in bounded space', { timeout: 120000 }, async (t) => {
+  const data = kept();
+  let server = await start({ data, args: ['--scene', 'cover-and-base'] });
+  t.after(() => server.stop());
+  const rename = (key) =>
+    request(server, 'POST', '/api/v1/scene/edits', JSON.stringify([patch]), {
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    });
+  const patch = { method: 'PATCH', path: '/scene', body: { description: 'Renamed' } };
+  for (let i = 0; i < 300; i++) assert.equal((await rename(`k${i}`)).status, 200);
+  server = await reopened(server, data);
+  const { revision } = await document(server);
+  for (const i of [44, 45, 299]) assert.equal((await rename(`k${i}`)).headers['idempotency-replayed'], 'true', `k${i}`);
+  assert.equal((await document(server)).revision, revision);
+  assert.equal((await rename('k0')).headers['idempotency-replayed'], undefined);
+  assert.equal((await document(server)).revision, revision + 1);
+});
+
 test('geometry that a sensor moves is kept, too', async (t) => {
   const data = kept();
   let server = await start({ data });
