@@ -111,6 +111,28 @@ suite('the page', () => {
     assert.equal((await appliance.get('/objects/cone')).geometry.radius, 0.04);
   });
 
+  test('what the server refuses is told by the name and in the unit of the field', async () => {
+    await page.click('.tree [data-key="cone"]');
+    const refused = async (label, text, words) => {
+      const field = page.getByLabel(label, { exact: true });
+      await field.evaluate((e) => {
+        for (let d = e.closest('details'); d; d = d.parentElement.closest('details')) d.open = true;
+      });
+      await field.fill(text);
+      await field.press('Enter');
+      await until(async () => (await person.text('.notice.error p')) === words, words);
+    };
+    await refused('Position x, mm', '1e99', 'Position x is 1e+99 mm, must be from -1e+78 to 1e+78 mm.');
+    await refused('Linear damping, N s/m', '-1', 'Linear damping is \u22121 N s/m, must be 0 or more.');
+    await refused('Limit of force, N', '-3', 'Limit of force is \u22123 N, must be 0 (no limit) or more.');
+    await refused('sim, bandwidth, Hz', '-1', 'sim, bandwidth is \u22121 Hz, must be 0 to 4000 Hz.');
+    await refused(
+      'Device metres per metre of the task, \u00d7',
+      '0',
+      'Device metres per metre of the task is 0, must be greater than 0.',
+    );
+  });
+
   test('deleting what others refer to is refused by name, with a way out', async () => {
     await appliance.api('POST', '/constraints', { type: 'coincident', a: 'cone/base', b: 'cylinder/top' });
     await page.click('.tree [data-key="cone"]');

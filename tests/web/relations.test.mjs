@@ -53,6 +53,9 @@ suite('joints and springs', () => {
     await page.getByText('Limits, damping, motor').click();
     await page.getByLabel('Limit the turn of j1').check();
     await type('Upper limit of the turn of j1', '90');
+    await type('Lower limit of the turn of j1', '120');
+    const crossed = 'The lower limit of the turn of j1 would be 120\u00b0, above the upper one, 90\u00b0.';
+    await until(async () => (await person.text('.notice.error p')) === crossed, crossed);
     await type('Damping of the turn of j1', '0.5');
     await type('Motor torque of j1', '2');
     const one = () => appliance.get('/joints/j1');

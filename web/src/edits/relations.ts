@@ -7,6 +7,7 @@ import { axisAngle, cross, dot, norm, scale, unit } from '../state/maths';
 import type { JointName } from '../state/relations';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
+import { fixed } from '../state/words';
 import { deleteWithUsers } from './deletion';
 import { attempt, latest, patch } from './request';
 
@@ -169,6 +170,14 @@ export type JointPatch = Partial<
   ratio?: number;
   pitch?: number;
 };
+
+// True where the limits of a coordinate, as they are shown, are in order; else it is told.
+export function inOrder(of: string, low: number, high: number, unit: string): boolean {
+  if (low <= high) return true;
+  const shown = (x: number): string => `${fixed(x, 2)}${unit === '\u00b0' ? '' : ' '}${unit}`;
+  store.refuse(`The lower limit of ${of} would be ${shown(low)}, above the upper one, ${shown(high)}.`);
+  return false;
+}
 
 const jointPath = (id: string): string => `/joints/${enc(id)}`;
 

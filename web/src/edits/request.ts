@@ -5,6 +5,7 @@ import type { Conflict } from '../protocol';
 import { callForRevision, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { refuse } from '../state/store';
+import { type Typed, typedWords } from '../state/words';
 
 // Offered fixes for a refused edit, given the constraints in conflict.
 type Fixes = (
@@ -12,8 +13,25 @@ type Fixes = (
   conflict: Conflict | undefined,
 ) => store.Notice['fixes'] | Promise<store.Notice['fixes']>;
 
+// The field whose value is being committed: the edits that this starts at once are about it.
+let typed: Typed | undefined;
+
+export function committing(field: Typed | undefined, commit: () => void): void {
+  const before = typed;
+  typed = field;
+  try {
+    commit();
+  } finally {
+    typed = before;
+  }
+}
+
+const inWords = (e: Error, field: Typed | undefined): string =>
+  field && e instanceof Refused && e.status === 400 ? typedWords(field, e.message) : e.message;
+
 // Runs an edit; an error is shown in words, with the constraints in conflict highlighted. True where it succeeded.
 export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () => []): Promise<boolean> {
+  const field = typed;
   try {
     await edit();
     if (store.notice.value?.tone === 'error') store.notice.value = null;
@@ -21,7 +39,7 @@ export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () =>
   } catch (e) {
     const conflict = e instanceof Refused ? (e.problem.conflict ?? e.problem.solution?.conflict) : undefined;
     store.culprits.value = conflict?.constraints ?? [];
-    refuse((e as Error).message, await fixes(store.culprits.value, conflict));
+    refuse(inWords(e as Error, field), await fixes(store.culprits.value, conflict));
     return false;
   }
 }
@@ -42,7 +60,14 @@ const underWay = new Map<string, Promise<boolean>>();
 const newest = new Map<string, () => Promise<boolean>>();
 
 export function coalesce(key: string, edit: () => Promise<boolean>): Promise<boolean> {
-  newest.set(key, edit);
+  const field = typed;
+  newest.set(key, () => {
+    let made = Promise.resolve(false);
+    committing(field, () => {
+      made = edit();
+    });
+    return made;
+  });
   const now = underWay.get(key) ?? drain(key);
   underWay.set(key, now);
   return now;

@@ -162,7 +162,7 @@ function Bounds({ tool }: { tool: Tool }): JSX.Element {
             unit={unit}
             step={step}
             value={tool.limits?.[key] ?? 0}
-            onCommit={(v) => void patchTool({ limits: { [key]: v > 0 ? v : null } })}
+            onCommit={(v) => void patchTool({ limits: { [key]: v === 0 ? null : v } })}
           />
         ))}
         <NumberField

@@ -174,7 +174,7 @@ export function ImpedancePanel(): JSX.Element | null {
         unit={'\u00d7'}
         step={0.5}
         value={tool.force_scale ?? 1}
-        onCommit={(v) => void patchTool({ force_scale: v > 0 ? v : null })}
+        onCommit={(v) => void patchTool({ force_scale: v === 0 ? null : v })}
       />
       <Desired tool={tool} />
       <Applied />

@@ -17,6 +17,7 @@ import {
   setMotor,
   showPositions,
 } from '../edits/mechanisms';
+import { inOrder } from '../edits/relations';
 import type { Joint, Mechanism, Motor, Pose, Vec3 } from '../protocol';
 import { JOINTS, jointKind } from '../state/joints';
 import { withAngles, yawPitchRoll } from '../state/maths';
@@ -241,6 +242,11 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   const k = factor(joint);
   const { limits } = joint;
   const [low, high] = range(joint);
+  const limit = (to: { lower: number } | { upper: number }): void => {
+    const [lowest, highest] = range(latestLink(m, i).joint);
+    const { lower, upper } = { lower: lowest, upper: highest, ...to };
+    if (inOrder(`joint ${i}`, lower * k, upper * k, unitOf(joint))) void patchJoint(m, i, { limits: to });
+  };
   return (
     <>
       <label class="check">
@@ -261,7 +267,7 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
             unit={unitOf(joint)}
             digits={2}
             value={limits.lower * k}
-            onCommit={(v) => void patchJoint(m, i, { limits: { lower: v / k } })}
+            onCommit={(v) => limit({ lower: v / k })}
           />
           <NumberField
             shown="upper"
@@ -269,7 +275,7 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
             unit={unitOf(joint)}
             digits={2}
             value={limits.upper * k}
-            onCommit={(v) => void patchJoint(m, i, { limits: { upper: v / k } })}
+            onCommit={(v) => limit({ upper: v / k })}
           />
           <NumberField
             shown="rebound"

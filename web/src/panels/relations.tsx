@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { deleteRelation, latestJoint, makeGear, patchJoint, patchSpring } from '../edits/relations';
+import { deleteRelation, inOrder, latestJoint, makeGear, patchJoint, patchSpring } from '../edits/relations';
 import type { Motor, SceneJoint, SceneJointState, SceneSpring } from '../protocol';
 import { type Coordinate, EFFORT, endsOf, RELATIONS, relationWords, springLength } from '../state/relations';
 import { call, enc } from '../state/rest';
@@ -94,7 +94,9 @@ function CoordinateFields({ j, i, c }: { j: Joint; i: number; c: Coordinate }): 
   const of = (list: readonly number[] | undefined): number => list?.[i] ?? 0;
   const limit = (edit: (pair: [number, number]) => [number, number] | null): void => {
     const { limits } = now();
-    void patchJoint(j.id, { limits: put(limits, edit(limits?.[i] ?? none), null) });
+    const to = edit(limits?.[i] ?? none);
+    if (to && !inOrder(`the ${limited} of ${j.id}`, to[0] * scale, to[1] * scale, unit)) return;
+    void patchJoint(j.id, { limits: put(limits, to, null) });
   };
   const spring = (key: 'stiffness' | 'rest', to: number): void =>
     void patchJoint(j.id, { spring: { [key]: put(now().spring?.[key], to, 0) } });

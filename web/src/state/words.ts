@@ -16,6 +16,32 @@ export const editable = (value: number, digits: number): string => fixed(value, 
 export const mm = (m: number): string => `${fixed(m * MM, Math.abs(m) < 1e-3 ? 3 : 2)} mm`;
 export const degrees = (rad: number): string => `${fixed(rad * DEG, 2)}\u00b0`;
 
+// What was typed into a field: the label and the unit are the field's.
+export interface Typed {
+  label: string;
+  unit: string;
+  value: number;
+}
+
+// Of what a field shows, for one of what the server takes.
+const SHOWN: Record<string, number> = { mm: MM, 'mm/s': MM, '\u00b0': DEG, '\u00b0/s': DEG };
+
+// The server's sentence about a number ("radius is -0.005, must be a length greater than 0 (m)") as one about the
+// field that it was typed into: "Radius is \u22125 mm, must be a length greater than 0 mm." Other sentences stay.
+export function typedWords({ label, unit, value }: Typed, sentence: string): string {
+  const [, rule = ''] = /^(?:[\w/ ]+:? )?(?:is -?[\d.e+-]+, )?(must be [^:;]*)$/.exec(sentence) ?? [];
+  if (!rule) return sentence;
+  const scale = SHOWN[unit] ?? 1;
+  const shown = (x: number): string => (Math.abs(x) < 1e6 ? fixed(x, 4) : String(Number(x.toPrecision(4))));
+  const words = rule
+    .replace(/ \([^)]*\)$/, '')
+    .replace(/ (m|rad|m\/s|rad\/s|Hz|N|kg)$/, '')
+    .replace(/(?<![\w.])-?\d+(\.\d+)?(e[+-]?\d+)?/g, (x) => shown(Number(x) * scale));
+  const degree = unit.startsWith('\u00b0');
+  const of = unit && unit !== '\u00d7' ? `${degree ? '' : ' '}${unit}` : '';
+  return `${label} is ${shown(value)}${of}, ${words}${/\d$/.test(words) ? of : ''}.`;
+}
+
 export function newtons(n: number): string {
   return `${fixed(n, Math.abs(n) < 10 ? 2 : 1)} N`;
 }

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { committing } from '../edits/request';
 import type { Bound, Contact } from '../protocol';
 import { boundWords } from '../state/constraints';
 import * as store from '../state/store';
@@ -103,6 +104,7 @@ export function NumberField(p: NumberProps): JSX.Element {
   const digits = p.digits ?? 3;
   const step = p.step ?? 1;
   const above = p.above ?? Number.NEGATIVE_INFINITY;
+  const tell = (value: number): void => committing({ label: p.label, unit: p.unit, value }, () => p.onCommit(value));
   const commit = (raw: string): boolean => {
     const value = parse(raw, p.unit);
     const good = value > above && Number.isFinite(value);
@@ -114,7 +116,7 @@ export function NumberField(p: NumberProps): JSX.Element {
     }
     setText(null);
     last.current = { value, at: performance.now() };
-    if (p.trial || editable(value, digits) !== editable(p.value, digits)) p.onCommit(value);
+    if (p.trial || editable(value, digits) !== editable(p.value, digits)) tell(value);
     return true;
   };
   const change = (raw: string): void => {
@@ -133,7 +135,7 @@ export function NumberField(p: NumberProps): JSX.Element {
     setBad(false);
     setText(null);
     p.onInput?.(value);
-    if (!p.trial) p.onCommit(Number(value.toFixed(digits + 2)));
+    if (!p.trial) tell(Number(value.toFixed(digits + 2)));
   };
   const key = (e: KeyboardEvent): void => {
     const raw = (e.target as HTMLInputElement).value;
