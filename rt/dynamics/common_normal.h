@@ -6,7 +6,7 @@
 #ifndef GW_DYNAMICS_COMMON_NORMAL_H
 #define GW_DYNAMICS_COMMON_NORMAL_H
 
-#include "rt/dynamics/system_private.h"
+#include "rt/dynamics/surface_contact.h"
 #include "rt/geometry/nurbs_pole.h"
 
 #define GW_NEWTON_STEPS 20
@@ -35,9 +35,6 @@ typedef struct gw_raw_patch {
 
 /* A curve or a rim, which has one tangent. */
 bool gw_surface_is_curve(const gw_surface *surface);
-
-/* The length that steps and curvatures of a contact are measured by (m). */
-double gw_contact_size(const gw_closure_contact *contact);
 
 gw_raw_patch gw_raw_patch_at(const gw_surface *surface, const double *z);
 

@@ -25,6 +25,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "rt/base/simd.h"
 #include "rt/dynamics/common_normal.h"
@@ -211,6 +212,14 @@ static double relative_curvature(const pair *x, gw_vec3 *across)
     return gw_norm(*across);
 }
 
+/* With the sign of its component along e. */
+static double signed_curvature(const pair *x)
+{
+    gw_vec3 across;
+    double curvature = relative_curvature(x, &across);
+    return copysign(curvature, gw_dot(across, x->e));
+}
+
 /* Chooses e again if the present one is unsuitable, with the curves at `x`; false if it is kept. */
 static bool choose_direction(const gw_body_frame *b, double size, gw_contact_place *place,
                              const pair *x)
@@ -375,37 +384,44 @@ static void put_rates(const pair *x, const gw_body_frame *a, const gw_body_frame
     c->t_dot = gw_scale(1 / speed, gw_mul_add(tangent.v, -gw_dot(tangent.v, c->t), c->t));
 }
 
+/* In a step: as that of surface_contact.c. */
+static bool follow_branch(const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, gw_contact_place *place, pair *x)
+{
+    double way;
+    bool found = follow_contact(k, a, b, place, x, &way) && way < JUMP;
+    if (!place->in_step || (found && signed_curvature(x) > 0))
+        return found;
+    memcpy(place->a, place->start_a, sizeof place->a);
+    memcpy(place->b, place->start_b, sizeof place->b);
+    return follow_contact(k, a, b, place, x, &way) && way < JUMP && signed_curvature(x) > 0;
+}
+
 GW_TARGET_CLONES
 bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
                          const gw_body_frame *b, gw_contact_place *place, gw_curve_contact *c)
 {
     pair x;
-    double way, size = size_of_both(k);
+    double size = size_of_both(k);
     gw_contact_place at = *place;
     assert(gw_contact_is_of_curves(k));
-    bool found = place->known && follow_contact(k, a, b, &at, &x, &way) && way < JUMP;
+    bool found = place->known && !place->lost && follow_branch(k, a, b, &at, &x);
     if (!found) {
         at = *place;
-        if (gw_contact_is_searched_out(&at)) {
-            gw_contact_place start = at;
-            found = follow_contact(k, a, b, &at, &x, &way) && way < JUMP;
-            if (!found) {
-                at = start;
-                pair_at(k, a, b, &at, &x);
-            }
+        if (gw_contact_place_is_lost(&at)) {
+            pair_at(k, a, b, &at, &x);
         } else {
             found = search_contact(k, a, b, &at, &x);
             gw_contact_place_replaces(&at, place);
         }
     }
     *place = at;
-    gw_vec3 across;
-    double curvature = relative_curvature(&x, &across);
+    double curvature = signed_curvature(&x);
     *c = (gw_curve_contact){.c = x.b[0], .t = gw_unit(x.b[1])};
     c->n = gw_unit(gw_mul_add(x.e, -gw_dot(x.e, c->t), c->t));
-    c->conforms = !(curvature > CONFORMING / size);
+    c->conforms = !(fabs(curvature) > CONFORMING / size);
     place->now.at = gw_mat3_tmul(&b->turn, gw_sub(c->c, b->p));
-    place->now.curvature = found ? copysign(curvature, gw_dot(across, c->n)) : 0;
+    place->now.curvature = found ? curvature : 0;
     c->beyond = is_beyond(&k->on_a, at.a[0]) || is_beyond(&k->on_b, at.b[0]);
     for (int n = 0; n < GW_CURVE_ROWS; n++) {
         c->value[n] = x.h[n];
@@ -413,6 +429,33 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     }
     put_rates(&x, a, b, c);
     return found && !c->conforms;
+}
+
+gw_curvature_change gw_curve_contact_change(const gw_closure_contact *k, const gw_body_frame *a,
+                                            const gw_body_frame *b)
+{
+    const double still[2] = {0, 0};
+    pair x, then;
+    jet f[2], h[GW_CURVE_ROWS];
+    double size = size_of_both(k), rate[2];
+    pair_at(k, a, b, &k->place, &x);
+    functions_moving(&x, a, b, still, f, h);
+    for (int i = 0; i < 2; i++)
+        rate[i] = -(x.inverse[i][0] * f[0].v + x.inverse[i][1] * f[1].v);
+    double speed = fmax(fabs(rate[0]) * gw_norm(x.a[1]), fabs(rate[1]) * gw_norm(x.b[1]));
+    speed = fmax(speed, size * fmax(gw_norm(a->twist.w), gw_norm(b->twist.w)));
+    speed = fmax(speed, fmax(gw_norm(a->twist.v), gw_norm(b->twist.v)));
+    double t = GW_SHORT_WAY * size / fmax(speed, GW_SLOW * size);
+    double found[2];
+    for (int i = 0; i < 2; i++) {
+        double by = i ? t : -t;
+        gw_body_frame to_a = gw_frame_after(a, by), to_b = gw_frame_after(b, by);
+        gw_contact_place at = k->place;
+        at.a[0] += by * rate[0], at.b[0] += by * rate[1];
+        bool there = pair_at(k, &to_a, &to_b, &at, &then);
+        found[i] = there ? signed_curvature(&then) : NAN;
+    }
+    return (gw_curvature_change){t, found[0], found[1]};
 }
 
 /* z' = -F_z^-1 F', which gives the gradients of s and t. */

@@ -32,6 +32,10 @@ bool gw_contact_is_of_curves(const gw_closure_contact *contact);
 bool gw_curve_contact_at(const gw_closure_contact *contact, const gw_body_frame *a,
                          const gw_body_frame *b, gw_contact_place *place, gw_curve_contact *state);
 
+/* As gw_surface_contact_change(), of the relative curvature along the first row's direction. */
+gw_curvature_change gw_curve_contact_change(const gw_closure_contact *contact,
+                                            const gw_body_frame *a, const gw_body_frame *b);
+
 /* As gw_surface_contact_edges(). */
 int gw_curve_contact_edges(const gw_closure_contact *contact, const gw_body_frame *a,
                            const gw_body_frame *b, bool all, gw_edge *edges);

@@ -332,3 +332,20 @@ double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size)
     *size += fabs(given);
     return m->max > 0 ? m->max * fabs(way) : given;
 }
+
+double gw_joint_passing_fraction(double a, double u_a, double b, double u_b, double level)
+{
+    double low = 0, high = 1, x = 0.5;
+    if ((a - level) * (b - level) >= 0)
+        return 2;
+    for (int i = 0; i < 40; i++) {
+        double y = 1 - x;
+        double at = y * y * ((1 + 2 * x) * a + x * u_a) + x * x * ((1 + 2 * y) * b - y * u_b);
+        if ((at - level) * (a - level) > 0)
+            low = x;
+        else
+            high = x;
+        x = 0.5 * (low + high);
+    }
+    return x;
+}

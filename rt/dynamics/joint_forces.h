@@ -120,4 +120,8 @@ int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double
  * `size`. */
 double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size);
 
+/* The fraction of a substep at which a coordinate going from `a` to `b`, with rates u_a and u_b per
+ * substep, first passes `level`, by the Hermite cubic; 2: it does not. */
+double gw_joint_passing_fraction(double a, double u_a, double b, double u_b, double level);
+
 #endif

@@ -527,20 +527,34 @@ bool gw_surface_contact_is_general(const gw_closure_contact *k)
     return is_curved(k->on_a.kind) || is_curved(k->on_b.kind) || rim || (cylinders && !k->line);
 }
 
-/* Rates of the contact point and the normal. */
-static bool put_rates(const gw_normal_system *s, const gw_body_frame *a, const gw_body_frame *b,
-                      gw_contact_state *x)
+/* The velocity of b's point at x. */
+static gw_vec3 velocity_of(const gw_body_frame *f, gw_vec3 x)
 {
-    gw_vec3 v_a = gw_add(a->twist.v, gw_cross(a->twist.w, gw_sub(s->a.p, a->p)));
-    gw_vec3 v_b = gw_add(b->twist.v, gw_cross(b->twist.w, gw_sub(s->b.p, b->p)));
-    gw_vec3 slip = gw_sub(v_a, v_b), spin = gw_sub(a->twist.w, b->twist.w);
-    double right_a[2] = {0, 0}, right_b[2], y_a[2] = {0, 0}, y_b[2] = {0, 0};
+    return gw_add(f->twist.v, gw_cross(f->twist.w, gw_sub(x, f->p)));
+}
+
+/* Rates of both points along their tangents. */
+static bool find_rates(const gw_normal_system *s, const gw_body_frame *a, const gw_body_frame *b,
+                       double y_a[2], double y_b[2])
+{
+    gw_vec3 slip = gw_sub(velocity_of(a, s->a.p), velocity_of(b, s->b.p));
+    gw_vec3 spin = gw_sub(a->twist.w, b->twist.w);
+    double right_a[2] = {0, 0}, right_b[2];
     for (int i = 0; i < 2; i++) {
         if (i < s->a.count)
             right_a[i] = -gw_dot(spin, gw_cross(s->a.t[i], s->n));
         right_b[i] = gw_dot(slip, s->b.t[i]) + gw_dot(s->d, gw_cross(b->twist.w, s->b.t[i]));
     }
-    bool moves = solve_normal(s, right_a, right_b, y_a, y_b);
+    return solve_normal(s, right_a, right_b, y_a, y_b);
+}
+
+/* Rates of the contact point and the normal. */
+static bool put_rates(const gw_normal_system *s, const gw_body_frame *a, const gw_body_frame *b,
+                      gw_contact_state *x)
+{
+    gw_vec3 v_b = velocity_of(b, s->b.p), slip = gw_sub(velocity_of(a, s->a.p), v_b);
+    double y_a[2] = {0, 0}, y_b[2] = {0, 0};
+    bool moves = find_rates(s, a, b, y_a, y_b);
     x->c_dot = v_b;
     x->n_dot = gw_cross(b->twist.w, s->n);
     for (int j = 0; j < 2 && moves; j++) {
@@ -553,30 +567,24 @@ static bool put_rates(const gw_normal_system *s, const gw_body_frame *a, const g
     return moves;
 }
 
-#define SEARCH_LIMIT (GW_MAX_CONTACT_SEARCHES * GW_CONTACT_SEARCH_PERIOD)
-
-/* A branch that ends within a step would be searched for in vain at every stage of ever shorter
- * substeps, and in each trial of the step: after some searches it is followed from where the step
- * began. */
-bool gw_contact_is_searched_out(gw_contact_place *place)
+void gw_contact_place_begin(gw_contact_place *place)
 {
     assert(place);
-    if (place->searched_for <= SEARCH_LIMIT - GW_CONTACT_SEARCH_PERIOD)
-        return false;
-    memcpy(place->a, place->start_a, sizeof place->a);
-    memcpy(place->b, place->start_b, sizeof place->b);
-    return true;
+    place->in_step = true;
+    place->lost = false;
+    memcpy(place->start_a, place->a, sizeof place->a);
+    memcpy(place->start_b, place->b, sizeof place->b);
 }
 
-void gw_contact_place_follows(gw_contact_place *place)
+bool gw_contact_place_is_lost(gw_contact_place *place)
 {
     assert(place);
-    if (place->known) {
-        memcpy(place->start_a, place->a, sizeof place->a);
-        memcpy(place->start_b, place->b, sizeof place->b);
+    place->lost = place->in_step && place->known;
+    if (place->lost) {
+        memcpy(place->a, place->start_a, sizeof place->a);
+        memcpy(place->b, place->start_b, sizeof place->b);
     }
-    if (place->in_step && (place->known || place->searched_for > 0))
-        place->searched_for = SEARCH_LIMIT;
+    return place->lost;
 }
 
 void gw_contact_place_replaces(gw_contact_place *place, const gw_contact_place *before)
@@ -584,10 +592,21 @@ void gw_contact_place_replaces(gw_contact_place *place, const gw_contact_place *
     assert(place && before);
     place->searched = true;
     place->before = before->before;
-    place->in_step = before->in_step;
-    place->searched_for = before->in_step ? before->searched_for + GW_CONTACT_SEARCH_PERIOD : 0;
-    memcpy(place->start_a, before->start_a, sizeof place->a);
-    memcpy(place->start_b, before->start_b, sizeof place->b);
+    place->in_step = false;
+}
+
+/* In a step Newton's method may converge beside a fold of the branch, to the other branch, on which
+ * the surfaces cross: then it is tried again from the substep's start. */
+static bool follow_branch(const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, gw_contact_place *place, gw_normal_system *s)
+{
+    bool found = gw_common_normal_follow(k, a, b, GW_ON_BRANCH, place, s);
+    if (!place->in_step || (found && gw_least_relative_curvature(s) > 0))
+        return found;
+    memcpy(place->a, place->start_a, sizeof place->a);
+    memcpy(place->b, place->start_b, sizeof place->b);
+    return gw_common_normal_follow(k, a, b, GW_ON_BRANCH, place, s) &&
+           gw_least_relative_curvature(s) > 0;
 }
 
 bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
@@ -595,16 +614,11 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
 {
     gw_normal_system s = {.n = {0, 0, 1}};
     gw_contact_place at = *place;
-    bool found = place->known && gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
+    bool found = place->known && !place->lost && follow_branch(k, a, b, &at, &s);
     if (!found) {
         at = *place;
-        if (gw_contact_is_searched_out(&at)) {
-            gw_contact_place start = at;
-            found = gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
-            if (!found) {
-                at = start;
-                gw_normal_system_at(k, a, b, &at, &s);
-            }
+        if (gw_contact_place_is_lost(&at)) {
+            gw_normal_system_at(k, a, b, &at, &s);
         } else {
             found = search_contact(k, a, b, &at, &s);
             gw_contact_place_replaces(&at, place);
@@ -624,6 +638,43 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     if (!found || x->conforms)
         return false;
     return put_rates(&s, a, b, x);
+}
+
+gw_body_frame gw_frame_after(const gw_body_frame *f, double t)
+{
+    gw_body_frame to = *f;
+    gw_quat turn = gw_quat_exp(gw_scale(t, f->twist.w));
+    to.p = gw_mul_add(f->p, t, f->twist.v);
+    for (int i = 0; i < 3; i++) {
+        gw_vec3 axis = gw_rotate(turn, gw_v3(f->turn.m[0][i], f->turn.m[1][i], f->turn.m[2][i]));
+        to.turn.m[0][i] = axis.x, to.turn.m[1][i] = axis.y, to.turn.m[2][i] = axis.z;
+    }
+    return to;
+}
+
+gw_curvature_change gw_surface_contact_change(const gw_closure_contact *k, const gw_body_frame *a,
+                                              const gw_body_frame *b)
+{
+    gw_normal_system s, then;
+    double y_a[2] = {0, 0}, y_b[2] = {0, 0}, size = gw_contact_size(k);
+    gw_normal_system_at(k, a, b, &k->place, &s);
+    find_rates(&s, a, b, y_a, y_b);
+    double speed = fmax(hypot(y_a[0], y_a[1]), hypot(y_b[0], y_b[1]));
+    speed = fmax(speed, size * fmax(gw_norm(a->twist.w), gw_norm(b->twist.w)));
+    speed = fmax(speed, fmax(gw_norm(a->twist.v), gw_norm(b->twist.v)));
+    double t = GW_SHORT_WAY * size / fmax(speed, GW_SLOW * size);
+    double found[2];
+    for (int i = 0; i < 2; i++) {
+        double by = i ? t : -t, go_a[2] = {by * y_a[0], by * y_a[1]};
+        double go_b[2] = {by * y_b[0], by * y_b[1]};
+        gw_body_frame to_a = gw_frame_after(a, by), to_b = gw_frame_after(b, by);
+        gw_contact_place at = k->place;
+        gw_patch_move(&k->on_a, &s.a, go_a, at.a);
+        gw_patch_move(&k->on_b, &s.b, go_b, at.b);
+        bool there = gw_normal_system_at(k, &to_a, &to_b, &at, &then);
+        found[i] = there ? gw_least_relative_curvature(&then) : NAN;
+    }
+    return (gw_curvature_change){t, found[0], found[1]};
 }
 
 /* A contact that stays on its branch goes theta / K where the bodies turn by theta: far, in a step,

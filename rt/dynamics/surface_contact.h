@@ -36,15 +36,33 @@ bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_fram
                            const gw_body_frame *b, gw_contact_place *place,
                            gw_contact_state *state);
 
-/* Of a place that is no longer followed: true if there have been too many searches; it is replaced
- * by that at the step's start. */
-bool gw_contact_is_searched_out(gw_contact_place *place);
+/* Begins a substep: from here the place is followed. */
+void gw_contact_place_begin(gw_contact_place *place);
 
-/* Keeps a place, of a contact that a step has followed, from being searched for. */
-void gw_contact_place_follows(gw_contact_place *place);
+/* Of a place that is not found by following it: in a step, true, and the place is that at the
+ * substep's start, until the next one begins. Elsewhere it is to be searched for. */
+bool gw_contact_place_is_lost(gw_contact_place *place);
 
 /* What a place keeps of another one for the same contact that a search replaces. */
 void gw_contact_place_replaces(gw_contact_place *place, const gw_contact_place *before);
+
+/* The least relative curvatures (1/m) t s before and after the present pose, at the frames' twists
+ * and to first order in the motion of the contact point; t is chosen for a short way. */
+typedef struct gw_curvature_change {
+    double t, before, after;
+} gw_curvature_change;
+
+#define GW_SHORT_WAY 1e-6 /* of the contact's size, */
+#define GW_SLOW      1e-3 /* or that at so slow a speed (sizes per second) */
+
+gw_curvature_change gw_surface_contact_change(const gw_closure_contact *contact,
+                                              const gw_body_frame *a, const gw_body_frame *b);
+
+/* The length that steps and curvatures of a contact are measured by (m). */
+double gw_contact_size(const gw_closure_contact *contact);
+
+/* Where a frame is after t s at its twist. */
+gw_body_frame gw_frame_after(const gw_body_frame *frame, double t);
 
 /* gw_system_degenerate_closure() of one contact without a closed form. */
 bool gw_contact_is_degenerate(const gw_closure_contact *contact);

@@ -116,10 +116,6 @@ typedef struct gw_contact_curvature {
     gw_vec3 axes[2];
 } gw_contact_curvature;
 
-/* Searches for a contact's place that steps may make at once, and steps until one more. */
-#define GW_MAX_CONTACT_SEARCHES  2
-#define GW_CONTACT_SEARCH_PERIOD 64
-
 /* Coordinates of a contact point on both surfaces: parameters of a free-form surface, a unit vector
  * of an ellipsoid, and so on (surface_contact.c). */
 typedef struct gw_contact_place {
@@ -129,9 +125,9 @@ typedef struct gw_contact_place {
     bool pinned;    /* a's point is fixed in a: of a rim that lies nearly flat, within a step */
     gw_vec3 across; /* of two curves: the direction e in b that defines their rows */
     gw_contact_curvature now, before; /* `before`: at the step's start */
-    bool in_step;                     /* searches are limited: */
-    int searched_for;                 /* steps until another search is made up for; past the */
-    double start_a[3], start_b[3];    /* limit the place at the step's start is followed */
+    bool in_step;                     /* it is followed and not searched for; */
+    bool lost;                     /* the branch ended since the substep began: the place is that */
+    double start_a[3], start_b[3]; /* at its start */
 } gw_contact_place;
 
 /* A contact of two surfaces. Closed forms: a sphere on a plane, sphere or cylinder; a cylinder or

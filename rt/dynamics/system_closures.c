@@ -578,7 +578,6 @@ double gw_closures_assemble(gw_system *s, const gw_closure_def *stated, int step
         for (int i = 0; i < s->closure_count; i++) {
             s->closures[i].contact.place = stated[i].contact.place;
             s->closures[i].contact.place.in_step = false;
-            s->closures[i].contact.place.searched_for = 0;
         }
         left = assemble_once(s, steps, tries[n]);
         if (most > 1 && left <= closed && gw_contacts_check(s, &lost))

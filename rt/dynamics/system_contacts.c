@@ -18,6 +18,7 @@
 
 #include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/curve_contact.h"
+#include "rt/dynamics/system_fold.h"
 #include "rt/dynamics/system_rim.h"
 
 #define FLAT                                                                                       \
@@ -436,10 +437,6 @@ void gw_contacts_begin(gw_system *s, const gw_forces *forces)
     for (int i = 0; i < s->closure_count; i++) {
         gw_contact_place *place = &s->closures[i].contact.place;
         place->before = place->now;
-        place->in_step = true;
-        place->searched_for -= place->searched_for > 0;
-        memcpy(place->start_a, place->a, sizeof place->a);
-        memcpy(place->start_b, place->b, sizeof place->b);
     }
     gw_unilateral_begin_step(s, forces ? forces->effort : NULL);
 }
@@ -448,7 +445,7 @@ int gw_system_degenerate_closure(const gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++)
         if (is_followed(&s->closures[i]) && !s->closures[i].unilateral &&
-            gw_contact_is_degenerate(&s->closures[i].contact))
+            (s->unilateral->mode[i].at_fold || gw_contact_is_degenerate(&s->closures[i].contact)))
             return i;
     return -1;
 }

@@ -130,7 +130,8 @@ static int all_edges_at(const gw_closure_def *c, const gw_pose *pose_a, const gw
     gw_closure_contact contact = c->contact;
     gw_contact_state state;
     gw_curve_contact curves;
-    gw_contact_place_follows(&contact.place);
+    if (contact.place.known)
+        gw_contact_place_begin(&contact.place);
     if (gw_contact_is_of_curves(&contact))
         gw_curve_contact_at(&contact, &a, &b, &contact.place, &curves);
     else

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rt/base/simd.h"
+#include "rt/dynamics/system_fold.h"
 #include "rt/dynamics/system_bristles.h"
 #include "rt/dynamics/system_kinks.h"
 #include "rt/dynamics/system_step.h"
@@ -261,25 +262,6 @@ static void slip_bristles(gw_system *s, bool turns, const gw_forces *forces, dou
     sum->dissipated += dissipated;
 }
 
-/* The fraction of a substep at which a coordinate going from `a` to `b`, with rates u_a and u_b per
- * substep, first passes `level`, by the Hermite cubic; 2: it does not. */
-static double passing_fraction(double a, double u_a, double b, double u_b, double level)
-{
-    double low = 0, high = 1, x = 0.5;
-    if ((a - level) * (b - level) >= 0)
-        return 2;
-    for (int i = 0; i < 40; i++) {
-        double y = 1 - x;
-        double at = y * y * ((1 + 2 * x) * a + x * u_a) + x * x * ((1 + 2 * y) * b - y * u_b);
-        if ((at - level) * (a - level) > 0)
-            low = x;
-        else
-            high = x;
-        x = 0.5 * (low + high);
-    }
-    return x;
-}
-
 /* True if the step is stiff by the mobilities of the present configuration. */
 static bool is_step_stiff_here(gw_system *s, double dt)
 {
@@ -306,8 +288,8 @@ static double first_kink(const gw_system *s, double h)
             const double lower = k->def.lower[j], upper = k->def.upper[j];
             const double levels[4] = {lower, upper, lower - GW_LIMIT_RAMP, upper + GW_LIMIT_RAMP};
             for (int n = 0; n < 4 && k->def.limited[j]; n++)
-                first = fmin(
-                    first, passing_fraction(a->z[j], h * a->u[j], b->z[j], h * b->u[j], levels[n]));
+                first = fmin(first, gw_joint_passing_fraction(a->z[j], h * a->u[j], b->z[j],
+                                                              h * b->u[j], levels[n]));
         }
     }
     return first;
@@ -681,6 +663,7 @@ static void begin_substep(gw_system *s, const gw_forces *forces, double dt, subs
 /* Returns to the substep's begin. */
 static void restore_substep_start(gw_system *s, const substep *b, double dt)
 {
+    gw_contacts_follow_again(s);
     return_to(s, s->home, dt * b->begin / WHOLE);
     s->kinetic = b->kinetic, s->potential = b->potential;
 }
@@ -794,6 +777,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
         begin_substep(s, forces, dt, &b, sum);
+        if (gw_folds_hold(s, forces, dt * b.begin / WHOLE, sum))
+            break;
         double open = gw_closures_residual(s);
         (b.stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
@@ -801,7 +786,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         bool closed = finish_substep(s, open, &removed);
         b.held = closed && is_held_at_singular_posture(s, &b);
         own.dissipated += b.held ? removed : 0;
-        if (closed && (cut_at_kink(s, &b, dt, sum) || cut_at_end(s, &b, forces, dt, sum)))
+        if ((closed || gw_any_contact_is_lost(s)) &&
+            (cut_at_kink(s, &b, dt, sum) || cut_at_end(s, &b, forces, dt, sum)))
             continue;
         last = closed ? judge_substep(s, &b, &own) : TOO_COARSE;
         repetition again = last == TOO_COARSE ? repeat_substep(s, &b, dt, &own, &doubted) : TAKEN;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "rt/dynamics/surface_contact.h"
+#include "rt/dynamics/system_fold.h"
 #include "rt/dynamics/system_rim.h"
 
 #define PROJECTIONS 8     /* Newton steps onto the rows of a contact that becomes active */
@@ -38,15 +39,17 @@
 #define FALLS       16    /* of rims in a step: then they lie */
 #define REDUNDANT   64    /* contacts that share tractions, at most */
 #define AT_LIMIT    1e-7  /* of mu lambda: all of a group that are so near to it begin to slip */
+#define NEAR_FOLD   0.1   /* of the distance at which a fold holds a contact */
 #define CHANGES     64    /* between sticking and slipping in a step, */
 #define SUBSTEPS    256   /* of a step, repeated ones too, */
 #define EFFORT      4000  /* and columns of responses in a tick: friction is coarse from there */
 #define COARSE      0.05  /* of a step: coarse slip that would end within it stops */
 
-/* True if a contact has a mode: it may lift off, or its rim may lie flat. */
+/* True if a contact has a mode: it may lift off, its rim may lie flat, or its branch may end. */
 static bool has_mode(const gw_system *s, int closure)
 {
-    return s->closures[closure].unilateral || gw_rim_may_lie(&s->closures[closure]);
+    const gw_closure_def *c = &s->closures[closure];
+    return c->unilateral || gw_rim_may_lie(c) || gw_fold_may_be_met(c);
 }
 
 static bool is_active(const gw_system *s, int closure)
@@ -251,6 +254,8 @@ static double ending_function(const gw_system *s, int closure, gw_contact_ending
         return gw_rim_flat_surplus(s, closure);
     case GW_ENDS_TILTED:
         return gw_rim_tilt(s, closure);
+    case GW_ENDS_AT_FOLD:
+        return gw_fold_distance(s, closure);
     case GW_ENDS_STICKING:
         return phase == GW_CONTACT_STICKS ? u->surplus[closure] : INFINITY;
     case GW_CONTACT_ENDINGS:
@@ -275,7 +280,10 @@ static int last_ending(const gw_system *s, int closure)
 /* The value that counts as negative; `zero`: force that counts as none (N). */
 static double least_value(gw_contact_ending which, double zero)
 {
-    return which == GW_ENDS_AT_EDGE ? 0 : which == GW_ENDS_TILTED ? -LEVEL : -zero;
+    return which == GW_ENDS_AT_EDGE   ? 0
+           : which == GW_ENDS_TILTED  ? -LEVEL
+           : which == GW_ENDS_AT_FOLD ? -NEAR_FOLD
+                                      : -zero;
 }
 
 /* False for the end of sticking under coarse friction. */
@@ -466,6 +474,13 @@ static void end_phase(gw_system *s, int closure, gw_contact_ending which, gw_sys
         gw_rim_pin(s, closure);
         set_phase(s, closure, phase);
         break;
+    case GW_ENDS_AT_FOLD:
+        if (s->closures[closure].unilateral) {
+            set_phase(s, closure, GW_CONTACT_OPEN);
+            break;
+        }
+        gw_fold_stop(s, closure, work);
+        break;
     case GW_ENDS_STICKING:
         end_sticking(s, closure);
         break;
@@ -587,7 +602,7 @@ void gw_unilateral_begin_step(gw_system *s, int *effort)
     gw_unilateral_contacts *u = s->unilateral;
     u->changes = u->falls = u->substeps = u->own_effort = 0;
     u->effort = effort ? effort : &u->own_effort;
-    u->coarse = false;
+    u->coarse = u->stopped = false;
     u->begins = true;
 }
 
@@ -617,6 +632,8 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
 {
     double longest = INFINITY;
     gw_unilateral_contacts *u = s->unilateral;
+    for (int i = 0; i < s->closure_count && u->count > 0; i++)
+        gw_contact_place_begin(&s->closures[i].contact.place);
     if (u->begins)
         stick_at_rest(s);
     u->coarse = u->coarse || ++u->substeps > SUBSTEPS || *u->effort > EFFORT;
@@ -639,7 +656,8 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
     }
     for (int i = 0; i < s->closure_count && u->count > 0 && !u->coarse; i++)
         if (is_active(s, i))
-            longest = fmin(longest, gw_rim_longest_substep(s, i));
+            longest =
+                fmin(longest, fmin(gw_rim_longest_substep(s, i), gw_fold_longest_substep(s, i)));
     return longest;
 }
 
@@ -672,6 +690,12 @@ static bool first_to_end(const gw_system *s, double zero, gw_lift_off *x)
  * middle. */
 static double next_trial(const gw_lift_off *x)
 {
+    if (x->which == GW_ENDS_AT_FOLD) { /* beyond it there may be no value: from the lower side */
+        double falls = (x->value_before - x->value_low) / (x->low - x->before);
+        double met = x->low + (x->value_low - 0.5 * NEAR_FOLD) / falls;
+        bool between = met > x->low && met < x->high && x->trials % 4 != 3;
+        return between ? met : 0.5 * (x->low + x->high);
+    }
     double wide = x->high - x->low, share = x->value_low / (x->value_low - x->value_high);
     if (x->trials % 3 == 2)
         share = 0.5;
@@ -680,6 +704,8 @@ static double next_trial(const gw_lift_off *x)
 
 static bool has_converged(const gw_system *s, const gw_lift_off *x, double value)
 {
+    if (x->which == GW_ENDS_AT_FOLD)
+        return value >= 0 && (value < NEAR_FOLD || x->trials >= TRIALS);
     return fabs(value) <= CONVERGED * begin_value(s, x->closure, x->which) ||
            x->high - x->low < NARROW || x->trials >= TRIALS;
 }
@@ -736,6 +762,7 @@ bool gw_unilateral_detect(gw_system *s, const gw_forces *forces, double t, doubl
             x->low = 0, x->value_low = begin_value(s, x->closure, x->which);
         x->high = wide, x->value_high = value;
     } else if (wide == x->met && wide < x->high) {
+        x->before = x->low, x->value_before = x->value_low;
         x->low = wide, x->value_low = value;
     } else {
         if (wide == x->met) /* it does not end: trials of another accuracy disagree */
@@ -743,7 +770,7 @@ bool gw_unilateral_detect(gw_system *s, const gw_forces *forces, double t, doubl
         keep_forces(s);
         return false; /* or the substep ends earlier for another reason */
     }
-    x->met = x->high < NARROW ? 0 : next_trial(x);
+    x->met = x->high < NARROW ? 0 : x->trials >= TRIALS ? x->low : next_trial(x);
     x->trials++;
     return true;
 }

@@ -30,8 +30,9 @@ typedef struct gw_contact_mode {
     gw_contact_phase phase;
     gw_vec3 along; /* direction in which it began to slip (world, unit) */
     gw_rim_posture posture;
-    gw_vec3 pin; /* the point fixed to the rim (in a's frame); of a tilted one the direction across
-                    its axis that was up at the substep's start (world) */
+    gw_vec3 pin;  /* the point fixed to the rim (in a's frame); of a tilted one the direction across
+                     its axis that was up at the substep's start (world) */
+    bool at_fold; /* at rest where its branch ends (system_fold.c) */
 } gw_contact_mode;
 
 /* What ends a contact's phase: one of these becomes negative. Of several the first one does. */
@@ -40,6 +41,7 @@ typedef enum gw_contact_ending {
     GW_ENDS_BY_FORCE, /* or the normal force (N) */
     GW_ENDS_FLAT,     /* flat rim: the normal force beyond that which tips it over an edge (N) */
     GW_ENDS_TILTED,   /* tilted or pinned rim: its posture (rad) */
+    GW_ENDS_AT_FOLD,  /* contact of curved surfaces: the distance from a fold of its branch */
     GW_ENDS_STICKING, /* mu lambda less the traction (N) */
     GW_CONTACT_ENDINGS
 } gw_contact_ending;
@@ -62,10 +64,11 @@ typedef struct gw_unilateral_contacts {
     int substeps;   /* of this step so far, repeated ones too */
     int *effort;    /* columns of responses found in this tick, by their size; */
     int own_effort; /* in this step */
-    bool coarse; /* from here to the step's end contacts do not begin to slip, and friction has the
-                    directions of each substep's start */
-    bool begins; /* the next substep is the first of the step */
-    bool jammed; /* friction is inconsistent with the slip (system_friction.c) */
+    bool coarse;  /* from here to the step's end contacts do not begin to slip, and friction has the
+                     directions of each substep's start */
+    bool stopped; /* at a fold, in this step */
+    bool begins;  /* the next substep is the first of the step */
+    bool jammed;  /* friction is inconsistent with the slip (system_friction.c) */
     gw_traction_scratch redundant;
     gw_slip_group slip;
     gw_slip_response response;
@@ -84,6 +87,7 @@ typedef struct gw_lift_off {
     gw_contact_ending which;
     double low, high;             /* it has not ended at `low`, and has at `high` */
     double value_low, value_high; /* the value there */
+    double before, value_before;  /* of the trial before that at `low` */
     double met;                   /* the width of the next trial; INFINITY: none */
 } gw_lift_off;
 

@@ -88,10 +88,11 @@ static const kind_words words_of[] = {
     [GW_EVENT_EDGE] = {"edge", "info",
                        "%s has come to the edge of a free-form shape, or to where its offset "
                        "folds, which stops it."},
-    [GW_EVENT_DEGENERATE] = {"degenerate", "warning",
-                             "The contact of %s is not one point now, and is not kept where it may "
-                             "part: curves or surfaces bend alike there, or have no common normal, "
-                             "over an edge say."},
+    [GW_EVENT_DEGENERATE] =
+        {"degenerate", "warning",
+         "The contact of %s ends here: curves or surfaces bend alike, or have no "
+         "common normal, over an edge say. One that is kept stops, one that "
+         "may part is not kept."},
     [GW_EVENT_WITHHELD] = {"withheld", "warning",
                            "The device's limits dropped a part of an impulse on %s."},
 };
