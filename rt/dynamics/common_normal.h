@@ -12,7 +12,8 @@
 #define GW_NEWTON_STEPS 20
 #define GW_CONVERGED    1e-8 /* of the size: after a step this short the error is of its square */
 #define GW_FARTHEST     0.25 /* of the size: the longest Newton step over a surface */
-#define GW_JUMP         0.2  /* of the size: a total way this long has left the branch */
+#define GW_JUMP         0.2  /* of the size: a longer way must be that of a linear prediction */
+#define GW_CONTRACTION  0.25 /* of the first step: a second one this short confirms it */
 #define GW_CONFORMING   1e-7 /* of the inverse size: the least relative curvature */
 
 /* A point of a surface or a curve with its tangents and second derivatives (world axes). */
@@ -63,6 +64,28 @@ bool gw_normal_system_at(const gw_closure_contact *contact, const gw_body_frame 
 
 /* The smaller eigenvalue of K (1/m), which is symmetric at a common normal. */
 double gw_least_relative_curvature(const gw_normal_system *s);
+
+/* The way of Newton's method along a branch. Small bodies that are fast go far within a step, but
+ * there the first step, the linear prediction, goes as far, and the second one is a small share of
+ * it (the monotonicity test of Deuflhard 2004, theta <= 1/4): the branch is the same. */
+typedef struct gw_branch_way {
+    double total, first; /* (m) */
+    bool predicted;
+    int steps;
+} gw_branch_way;
+
+/* Adds a step (m); false where the branch is left: the way is long, and not as predicted (with
+ * theta = 1/4 the whole way is at most 4/3 of the first step). */
+static inline bool gw_branch_way_add(gw_branch_way *way, double step, double size)
+{
+    way->total += step;
+    if (way->steps++ == 0)
+        way->first = step;
+    else if (way->steps == 2)
+        way->predicted = step < GW_CONTRACTION * way->first;
+    return way->steps == 1 || way->total < GW_JUMP * size ||
+           (way->predicted && way->total < 4.0 / 3 * way->first);
+}
 
 /* How far Newton's method may go from its start. DESCEND: a curve's point takes the step of |K|, so
  * that it converges to a minimum of the gap and never to a maximum. */

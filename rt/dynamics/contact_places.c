@@ -71,7 +71,8 @@ int gw_closure_contact_places(const gw_closure_contact *k)
 static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw_vec3 x,
                          double radius, double z[3], gw_contact_state *state)
 {
-    double size = gw_contact_size(k), way = 0;
+    double size = gw_contact_size(k);
+    gw_branch_way way = {.steps = 0};
     bool last = false;
     for (int i = 0; i <= GW_NEWTON_STEPS; i++) {
         gw_patch p = gw_patch_at(&k->on_b, z, b);
@@ -79,7 +80,7 @@ static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw
         if (last) {
             *state = (gw_contact_state){
                 .gap = gw_dot(n, d) - radius, .c = gw_mul_add(x, -radius, n), .n = n};
-            return !p.beyond && way < GW_JUMP;
+            return !p.beyond;
         }
         double h[2][2], inverse[2][2], y[2], right[2] = {gw_dot(d, p.t[0]), gw_dot(d, p.t[1])};
         for (int j = 0; j < 2; j++)
@@ -90,10 +91,9 @@ static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw
         for (int j = 0; j < 2; j++)
             y[j] = inverse[j][0] * right[0] + inverse[j][1] * right[1];
         double far = hypot(y[0], y[1]);
-        if (!(far < GW_FARTHEST * size))
+        if (!isfinite(far) || !gw_branch_way_add(&way, far, size))
             return false;
         last = far < GW_CONVERGED * size;
-        way += far / size;
         gw_patch_move(&k->on_b, &p, y, z);
     }
     return false;

@@ -33,6 +33,7 @@
 #include "rt/geometry/nurbs_pole.h"
 
 #define THERE       1e-14 /* of the size: a Newton step this short is zero */
+#define TURNED      0.2   /* sine of a ball's turn from which its point is found anew */
 #define ROLLED      2.0   /* times the way that a turn explains */
 #define NEARLY      1e-3  /* of it: a smaller one at the end of a step is reported */
 #define DEGENERATE  1e-12 /* of the size: the least norm of a derivative, at an apex or a corner */
@@ -298,12 +299,23 @@ double gw_least_relative_curvature(const gw_normal_system *s)
     return mean - hypot(0.5 * (s->k[0][0] - s->k[1][1]), off);
 }
 
+/* A ball's point under which b has the normal n, however far the ball has turned. */
+static void turn_ball(const gw_surface *s, gw_vec3 n, const gw_body_frame *frame, double z[3])
+{
+    gw_vec3 down = gw_mat3_tmul(&frame->turn, gw_neg(n));
+    z[0] = down.x, z[1] = down.y, z[2] = down.z;
+    assert(s->kind == GW_SURFACE_SPHERE);
+}
+
 /* Newton's method from a place; false where it does not converge within its reach. */
 bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a,
                              const gw_body_frame *b, gw_newton_reach reach, gw_contact_place *place,
                              gw_normal_system *s)
 {
-    double size = gw_contact_size(k), way = 0;
+    double size = gw_contact_size(k), farthest = GW_FARTHEST * size;
+    gw_branch_way way = {.steps = 0};
+    if (reach == GW_ON_BRANCH)
+        farthest = fmax(size_of(&k->on_a), size_of(&k->on_b));
     for (int i = 0; i < GW_NEWTON_STEPS; i++) {
         double right_a[2] = {0, 0}, right_b[2], y_a[2], y_b[2];
         if (!gw_normal_system_at(k, a, b, place, s))
@@ -311,6 +323,10 @@ bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a
         for (int j = 0; j < 2; j++) {
             right_a[j] = j < s->a.count ? -gw_dot(s->a.t[j], s->n) : 0;
             right_b[j] = gw_dot(s->d, s->b.t[j]);
+        }
+        if (i == 0 && k->on_a.kind == GW_SURFACE_SPHERE && hypot(right_a[0], right_a[1]) > TURNED) {
+            turn_ball(&k->on_a, s->n, a, place->a);
+            continue;
         }
         if (reach == GW_DESCEND && s->a.count == 1)
             s->k[0][0] = fabs(s->k[0][0]);
@@ -321,17 +337,16 @@ bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a
         if (!isfinite(far_a + far_b))
             return false;
         if (far < THERE * size)
-            return reach == GW_DESCEND ? gw_normal_system_at(k, a, b, place, s)
-                                       : reach == GW_ANYWHERE || way < GW_JUMP;
-        double share = far > GW_FARTHEST * size ? GW_FARTHEST * size / far : 1;
+            return reach != GW_DESCEND || gw_normal_system_at(k, a, b, place, s);
+        if (reach == GW_ON_BRANCH && (far > farthest || !gw_branch_way_add(&way, far, size)))
+            return false;
+        double share = far > farthest ? farthest / far : 1;
         for (int j = 0; j < 2; j++)
             y_a[j] *= share, y_b[j] *= share;
         gw_patch_move(&k->on_a, &s->a, y_a, place->a);
         gw_patch_move(&k->on_b, &s->b, y_b, place->b);
-        way += share * far / size;
         if (far < GW_CONVERGED * size)
-            return (reach != GW_ON_BRANCH || way < GW_JUMP) &&
-                   gw_normal_system_at(k, a, b, place, s);
+            return gw_normal_system_at(k, a, b, place, s);
     }
     return false;
 }
