@@ -421,6 +421,7 @@ bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     c->n = gw_unit(gw_mul_add(x.e, -gw_dot(x.e, c->t), c->t));
     c->conforms = !(fabs(curvature) > CONFORMING / size);
     place->now.at = gw_mat3_tmul(&b->turn, gw_sub(c->c, b->p));
+    place->now.on_a = gw_mat3_tmul(&a->turn, gw_sub(c->c, a->p));
     place->now.curvature = found ? curvature : 0;
     c->beyond = is_beyond(&k->on_a, at.a[0]) || is_beyond(&k->on_b, at.b[0]);
     for (int n = 0; n < GW_CURVE_ROWS; n++) {

@@ -644,6 +644,7 @@ bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
     x->beyond = s.a.beyond || s.b.beyond;
     x->curvature = gw_least_relative_curvature(&s);
     place->now.at = gw_into_body(b, x->c);
+    place->now.on_a = gw_into_body(a, x->c);
     place->now.curvature = found ? x->curvature : 0;
     for (int i = 0; i < 2; i++) {
         gw_vec3 axis = {a->turn.m[0][i], a->turn.m[1][i], a->turn.m[2][i]};
@@ -693,7 +694,8 @@ gw_curvature_change gw_surface_contact_change(const gw_closure_contact *k, const
 }
 
 /* A contact that stays on its branch goes theta / K where the bodies turn by theta: far, in a step,
- * over a side that is nearly flat. */
+ * over a side that is nearly flat. One that leaves it goes as far on both bodies, a small one that
+ * slides on a large one far on that only. */
 bool gw_contact_is_degenerate(const gw_closure_contact *k)
 {
     const gw_contact_curvature *now = &k->place.now, *before = &k->place.before;
@@ -702,7 +704,7 @@ bool gw_contact_is_degenerate(const gw_closure_contact *k)
         return false;
     if (now->curvature * before->curvature <= 0 || fabs(now->curvature) < NEARLY / size)
         return true;
-    double way = gw_distance(now->at, before->at);
+    double way = fmin(gw_distance(now->at, before->at), gw_distance(now->on_a, before->on_a));
     double turn = hypot(gw_distance(now->axes[0], before->axes[0]),
                         gw_distance(now->axes[1], before->axes[1]));
     return way > GW_JUMP * size && way * least > ROLLED * turn;

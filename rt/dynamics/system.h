@@ -107,11 +107,11 @@ typedef enum gw_contact_motion {
     GW_CONTACT_ROLLS_PURELY /* also without spin about the normal (two curves: about the tangent) */
 } gw_contact_motion;
 
-/* The contact point, on b in its frame, the least relative curvature there (1/m; of two curves with
- * a sign along `across`), 0 where there is no common normal or tangent, and a's axes x and y in b
- * (not of two curves). */
+/* The contact point, on b and on a in their frames, the least relative curvature there (1/m; of two
+ * curves with a sign along `across`), 0 where there is no common normal or tangent, and a's axes x
+ * and y in b (not of two curves). */
 typedef struct gw_contact_curvature {
-    gw_vec3 at;
+    gw_vec3 at, on_a;
     double curvature;
     gw_vec3 axes[2];
 } gw_contact_curvature;
