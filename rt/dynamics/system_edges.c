@@ -35,11 +35,18 @@ static double length_of(const gw_nurbs *shape, int k)
     return shape->size / (d->high - d->low);
 }
 
+/* True if a shape ends there; at a pole its parameter does, and the surface goes on. */
+static bool ends_at(const gw_nurbs *shape, int k, bool high)
+{
+    return !shape->direction[k].closed && !(shape->dimension == 2 && shape->pole[2 * k + high]);
+}
+
 bool gw_edge_at(const gw_nurbs *shape, int side, int k, double x, bool all, gw_edge *edge)
 {
     const gw_nurbs_direction *d = &shape->direction[k];
-    double past = x > d->high ? x - d->high : x < d->low ? x - d->low : 0;
-    if (d->closed || (past == 0 && !all))
+    bool low = ends_at(shape, k, false), high = ends_at(shape, k, true);
+    double past = high && x > d->high ? x - d->high : low && x < d->low ? x - d->low : 0;
+    if ((!low && !high) || (past == 0 && !all))
         return false;
     double length = length_of(shape, k);
     *edge = (gw_edge){.past = past * length,
@@ -47,7 +54,8 @@ bool gw_edge_at(const gw_nurbs *shape, int side, int k, double x, bool all, gw_e
                       .size = shape->size,
                       .side = side,
                       .direction = k,
-                      .within = {(x - d->low) * length, (d->high - x) * length}};
+                      .within = {low ? (x - d->low) * length : HUGE_VAL,
+                                 high ? (d->high - x) * length : HUGE_VAL}};
     return true;
 }
 
@@ -182,8 +190,9 @@ int gw_system_edges(const gw_system *s, int closure, gw_system_edge edges[GW_SYS
         if (row)
             shape = gw_row_owned_by_body(row->kind) == (side == 0) ? row->nurbs : NULL;
         for (int k = 0; (row || touches) && shape && k < shape->dimension; k++)
-            for (int end = 0; end < 2 && !shape->direction[k].closed; end++)
-                edges[count++] = (gw_system_edge){closure, side, k, end == 1};
+            for (int end = 0; end < 2; end++)
+                if (ends_at(shape, k, end == 1))
+                    edges[count++] = (gw_system_edge){closure, side, k, end == 1};
     }
     return count;
 }
@@ -196,8 +205,10 @@ void gw_system_disable_edge_springs(gw_system *s, int closure)
 
 static bool has_edge(const gw_nurbs *shape)
 {
-    return shape &&
-           (!shape->direction[0].closed || (shape->dimension == 2 && !shape->direction[1].closed));
+    bool any = false;
+    for (int k = 0; shape && k < shape->dimension; k++)
+        any = any || ends_at(shape, k, false) || ends_at(shape, k, true);
+    return any;
 }
 
 bool gw_closure_has_edges(const gw_closure_def *c)
