@@ -90,9 +90,10 @@ static const kind_words words_of[] = {
                        "folds, which stops it."},
     [GW_EVENT_DEGENERATE] =
         {"degenerate", "warning",
-         "The contact of %s ends here: curves or surfaces bend alike, or have no "
-         "common normal, over an edge say. One that is kept stops, one that "
-         "may part is not kept."},
+         "The contact of %s ends here: curves or surfaces bend alike, or have no common normal, "
+         "over an edge say, or one body is on the wrong side of the other: a free-form surface "
+         "faces along its normal, Su x Sv, and with \"inside\" against it. A contact that is kept "
+         "stops, one that may part is not kept."},
     [GW_EVENT_WITHHELD] = {"withheld", "warning",
                            "The device's limits dropped a part of an impulse on %s."},
 };
