@@ -1484,7 +1484,7 @@ test('surfaces that conform are refused where they may part, and told in motion'
   const large = run(scene({ type: 'sphere', radius: 0.11 }, 'surface', 0.1, undefined, halfBall(0.1)));
   const [through] = JSON.parse(large.out).events;
   assert.deepEqual([through.kind, through.constraint], ['degenerate', 'c1']);
-  assert.match(through.message, /The contact of c1 is not one point/);
+  assert.match(through.message, /The contact of c1 ends here/);
   // a rim that comes to lie flat
   const lies = JSON.parse(run(scene(cylinder(0.2), 'bottom-rim', 0.2, tilted, flatSheet)).out);
   assert.deepEqual(lies.events, []);
