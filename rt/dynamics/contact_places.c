@@ -22,10 +22,13 @@
 
 /* Closest points are a minimum of the distance where both H and K are positive definite; with a
  * penetration above this share of the size the bodies are on the wrong sides of each other. */
-#define DEEPEST      0.5
-#define SAME         1e-3 /* of the size: places nearer than this are the same */
-#define FLAT         0.9  /* cosine: a rim whose axis is nearer to the normal lies nearly flat */
-#define NEARLY_FLAT  0.05 /* of the inverse radius: points with less curvature are pinned */
+#define DEEPEST     0.5
+#define SAME        1e-3 /* of the size: places nearer than this are the same */
+#define FLAT        0.9  /* cosine: a rim whose axis is nearer to the normal lies nearly flat */
+#define NEARLY_FLAT 0.05 /* of the inverse radius: points with less curvature are pinned */
+#define NARROW                                                                                     \
+    0.5 /* of the inverse size: less relative curvature, and the surfaces come near                \
+           one another beside the place */
 #define RIM_SUPPORTS GW_CONTACT_SUPPORTS
 #define RIM_STARTS   6   /* starts around a rim whose lowest point was lost, */
 #define RIM_TURN     2.4 /* rad, from each to the next */
@@ -211,7 +214,13 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
             is_place(&s, size, &there) && !(place->known && there >= *gap))
             *place = at, *gap = there;
     }
+    place->now.curvature = place->known ? gw_least_relative_curvature(&s) : 0;
     return place->known;
+}
+
+bool gw_closure_contact_is_narrow(const gw_closure_contact *k, const gw_contact_place *place)
+{
+    return place->now.curvature * gw_contact_size(k) < NARROW;
 }
 
 /* The start of a search: below a's centre, or at a sample; false: no such sample. */
@@ -343,6 +352,39 @@ bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, cons
                    gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
                    is_place(&s, size, &found);
     *gap = place->known ? found : *gap;
+    return place->known;
+}
+
+/* Unit coordinates along a's tangents of the direction in which the surfaces bend most alike: of
+ * the smaller eigenvalue of K. */
+static void most_alike(const gw_normal_system *s, double e[2])
+{
+    double off = 0.5 * (s->k[0][1] + s->k[1][0]), half = 0.5 * (s->k[0][0] - s->k[1][1]);
+    double turn = 0.5 * atan2(-off, -half);
+    e[0] = s->a.count == 1 ? 1 : cos(turn);
+    e[1] = s->a.count == 1 ? 0 : sin(turn);
+}
+
+bool gw_closure_contact_find_beside(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                                    const gw_contact_place *near, int i, gw_contact_place *place,
+                                    double *gap)
+{
+    static const double far[GW_CONTACT_BESIDE / 2] = {0.25, 0.5, 1}; /* of the size */
+    assert(near->known && i >= 0 && i < GW_CONTACT_BESIDE);
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    double size = gw_contact_size(k), e[2], on_a[2], on_b[2];
+    gw_normal_system s;
+    *place = *near;
+    gw_normal_system_at(k, &frame_a, &frame_b, near, &s);
+    most_alike(&s, e);
+    for (int j = 0; j < 2; j++)
+        on_a[j] = (i % 2 ? -1 : 1) * far[i / 2] * size * e[j];
+    for (int j = 0; j < 2; j++)
+        on_b[j] = s.c[j][0] * on_a[0] + s.c[j][1] * on_a[1];
+    gw_patch_move(&k->on_a, &s.a, on_a, place->a);
+    gw_patch_move(&k->on_b, &s.b, on_b, place->b);
+    place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
+                   is_place(&s, size, gap);
     return place->known;
 }
 

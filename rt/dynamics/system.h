@@ -261,6 +261,17 @@ bool gw_closure_contact_find_under(const gw_closure_contact *contact, const gw_p
 bool gw_closure_contact_follow(const gw_closure_contact *contact, const gw_pose *a,
                                const gw_pose *b, gw_contact_place *place, double *gap);
 
+/* True for a followed place beside which another one is likely: the surfaces bend nearly alike. */
+bool gw_closure_contact_is_narrow(const gw_closure_contact *contact, const gw_contact_place *place);
+
+#define GW_CONTACT_BESIDE 6
+
+/* Searches for a place beside another one, in the direction in which the surfaces bend most alike,
+ * from start i, 0 .. GW_CONTACT_BESIDE - 1. */
+bool gw_closure_contact_find_beside(const gw_closure_contact *contact, const gw_pose *a,
+                                    const gw_pose *b, const gw_contact_place *near, int i,
+                                    gw_contact_place *place, double *gap);
+
 #define GW_CONTACT_TRIALS 65 /* number of starts of a complete search */
 
 /* Searches for a place from start `trial`, 0 .. GW_CONTACT_TRIALS - 1, the likeliest first. False

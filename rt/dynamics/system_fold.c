@@ -1,10 +1,10 @@
 /*
- * Folds of contacts that are kept both ways. RT safe.
+ * Folds of contacts of curved surfaces and curves. RT safe.
  *
  * The branch of a contact ends where the surfaces conform in a direction: with kappa the least
  * relative curvature times the contact's size, the contact point moves at a rate proportional to
- * 1 / kappa, and kappa^2 decreases at a finite rate to 0. Beyond, the surfaces would cross. There
- * the system is stopped, an inelastic impact:
+ * 1 / kappa, and kappa^2 decreases at a finite rate to 0. Beyond, the surfaces would cross. There a
+ * contact that may lift off ends; for one that is kept the system is stopped, an inelastic impact:
  *
  *   (kappa / FOLD)^2 - 1 >= 0
  *
@@ -27,8 +27,7 @@
 
 bool gw_fold_may_be_met(const gw_closure_def *c)
 {
-    return c->kind == GW_CLOSURE_CONTACT && !c->unilateral &&
-           gw_surface_contact_is_general(&c->contact);
+    return c->kind == GW_CLOSURE_CONTACT && gw_surface_contact_is_general(&c->contact);
 }
 
 /* kappa |kappa| */
@@ -60,8 +59,6 @@ double gw_fold_distance(const gw_system *s, int closure)
 {
     const gw_closure_def *c = &s->closures[closure];
     const gw_contact_place *place = &c->contact.place;
-    if (c->unilateral)
-        return place->lost ? PAST : -PAST;
     if (!is_watched(s, closure))
         return INFINITY;
     if (place->lost)

@@ -1,5 +1,5 @@
 /*
- * Folds of contacts that are kept both ways: where the branch of the common normal, or of the
+ * Folds of contacts of curved surfaces and curves: where the branch of the common normal, or of the
  * common tangent of two curves, ends (system_fold.c). Inside of rt/dynamics; RT safe.
  */
 #ifndef GW_DYNAMICS_SYSTEM_FOLD_H
@@ -7,11 +7,10 @@
 
 #include "rt/dynamics/system_unilateral.h"
 
-/* True for a contact that is kept both ways and whose branch may end. */
+/* True for a contact whose branch may end. */
 bool gw_fold_may_be_met(const gw_closure_def *closure);
 
-/* GW_ENDS_AT_FOLD: (kappa / FOLD)^2 - 1; negative past the fold, and where no place is found. Of a
- * contact that may lift off: negative where no place is found. */
+/* GW_ENDS_AT_FOLD: (kappa / FOLD)^2 - 1; negative past the fold, and where no place is found. */
 double gw_fold_distance(const gw_system *system, int closure);
 
 /* The longest substep that resolves the motion of a contact point near a fold (s). */

@@ -507,6 +507,27 @@ static void find_contact_below(gw_scene_unilaterals *u, gw_scene_unilateral_row 
     }
 }
 
+/* Where surfaces bend nearly alike at a place, another one comes up beside it. */
+static void find_beside(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
+                        const gw_scene_unilateral_row *near, const gw_pose *a, const gw_pose *b,
+                        double *gap)
+{
+    const gw_closure_contact *contact = &near->row.surfaces;
+    bool narrow = near->support < 0 && contact->place.known &&
+                  gw_closure_contact_is_narrow(contact, &contact->place);
+    for (int i = 0; i < GW_CONTACT_BESIDE && narrow; i++) {
+        gw_scene_unilateral_row *row = unplaced_row(u, first);
+        gw_contact_place place;
+        double there;
+        if (!row ||
+            !gw_closure_contact_find_beside(contact, a, b, &contact->place, i, &place, &there) ||
+            is_taken(u, first, -1, &place))
+            continue;
+        row->row.surfaces.place = place;
+        gap[row - u->rows - first->first] = there;
+    }
+}
+
 /* Makes trials of the search; every other one is the likeliest start. */
 static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
                           const gw_pose *a, const gw_pose *b)
@@ -569,6 +590,8 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
         first->until_search -= dt;
         find_contact_below(u, first, &a, &b, gap);
         first->past = first->past && !any;
+        for (int k = 0; k < first->place_count; k++)
+            find_beside(u, first, &u->rows[i + k], &a, &b, gap);
         if (first->until_search <= 0)
             search_places(u, first, any, &a, &b);
         for (int k = 0; k < first->place_count; k++)

@@ -179,3 +179,38 @@ test('what begins behind a surface is told which way that faces', () => {
   behind.constraints[0].inside = true;
   quiet(run(behind, 0.2));
 });
+
+// A valley that is narrower than the ball: on its way down one wall the ball meets the other one, where it stops without
+// rebound. Kept both ways the contact ends there, and the ball rests.
+const valley = (width, depth) => {
+  const n = 17,
+    spans = n - 3,
+    ends = (k) => Math.min(Math.max(k - 3, 0), spans) / spans;
+  const row = (y) => Array.from({ length: n }, (_, i) => [width * ((2 * i) / (n - 1) - 1), y]);
+  const rows = [-0.2, 0.2].map(row);
+  return {
+    type: 'nurbs-surface',
+    degree: [3, 1],
+    knots: [Array.from({ length: n + 4 }, (_, k) => ends(k)), [0, 0, 1, 1]],
+    points: rows[0].map(([x], i) => rows.map((r) => [x, r[i][1], -depth * Math.cos((Math.PI * x) / width)])),
+  };
+};
+test('a ball in a valley too narrow for it lies on both walls', () => {
+  for (const contact of ['unilateral', 'bilateral'])
+    for (const type of ['sliding', 'rolling', 'pure-rolling'])
+      for (const v of contact === 'unilateral' ? [0.4, 0.8, 1, 1.2, 1.6] : [0.8]) {
+        const it = scene(valley(0.3, 0.05), ball(0.2, 0.25, [v, 0, 0], false), type, contact);
+        it.objects[1].pose.p = [-0.15, 0, 0.25];
+        const done = run(it, 1),
+          e = done.summary.energy,
+          what = `${type} ${contact} at ${v} m/s`;
+        const kinds = done.summary.events.map((event) => event.kind).filter((kind) => kind !== 'projected');
+        assert.deepEqual(kinds, contact === 'unilateral' ? [] : ['degenerate'], what);
+        near(e.final, e.initial - e.dissipated, 1e-9);
+        const [x, , z] = done.p(-1, 'ball'),
+          [vx, , vz] = done.v(-1, 'ball');
+        assert.ok(Math.hypot(vx, vz) < 1e-6, `${what}: ${vx}, ${vz}`);
+        if (contact === 'unilateral') near(x, 0, 1e-4);
+        assert.ok(z > 0.14 && z < 0.25, `${what}: ${z}`);
+      }
+});
