@@ -50,7 +50,8 @@ static void return_to(gw_system *s, const gw_mobilizer_state *states, double t)
 #define MAX_LEVEL      6
 #define FINEST_LEVEL   16
 #define REGULAR        1e-6 /* margin of rows below which shorter substeps do not help */
-#define FINEST_TRIES   192  /* substeps of a step at levels above MAX_LEVEL */
+#define FINEST_TRIES   192  /* substeps of a step at levels above MAX_LEVEL, */
+#define FINEST_WORK    4096 /* and so many more times their bodies: about 10 ms */
 #define WORTH          1e-8 /* of the kinetic energy: less is reported instead */
 #define STUCK          3    /* refinements that did not halve the error: no more are tried */
 #define FINEST_LOCAL   3
@@ -326,9 +327,9 @@ typedef struct crossing {
 
 /* The present substep: begin and width in sixteenths of the step, and the energies at its begin. */
 typedef struct substep {
-    bool stiff;             /* linearly implicit */
-    int tries, good, stuck; /* above MAX_LEVEL: tries in this step; successive good substeps; tries
-                               of this substep that did not improve much on the one before */
+    bool stiff;                         /* linearly implicit */
+    int most_tries, tries, good, stuck; /* above MAX_LEVEL: tries in this step; successive good
+                       substeps; tries of this one that did not improve much on that before */
     double begin, wide, cut;
     double kinetic, potential, out; /* energies at the begin; error of the last try */
     int rank, firm;                 /* of the rows at the begin */
@@ -424,7 +425,7 @@ static void end_before_crossing(gw_system *s, substep *b)
 
 static bool is_converging(gw_system *s, substep *b, double out)
 {
-    bool worse = out > b->least;
+    bool worse = !(out <= b->least);
     if (!worse)
         b->least = out, b->best = s->integrator.level;
     b->worse = b->worse || worse;
@@ -469,10 +470,11 @@ static bool refine_substep(gw_system *s, substep *b, double kink, double out)
     if (!b->stiff && at->level == 0)
         at->patience = PATIENCE;
     if (b->stiff ? at->implicit_level >= GW_MAX_IMPLICIT_LEVEL : at->level >= MAX_LEVEL) {
-        b->stuck += is_above_start_level(at, b->stiff) && out > 0.5 * b->out;
+        b->stuck += is_above_start_level(at, b->stiff) && out > 0.5 * b->out &&
+                    (s->row_count > 0 || out < b->kinetic);
         b->out = out;
-        if (b->stuck == STUCK || b->tries >= FINEST_TRIES ||
-            !(out > WORTH * fmin(s->kinetic, b->kinetic)))
+        if (b->stuck == STUCK || b->tries >= b->most_tries ||
+            out <= WORTH * fmin(s->kinetic, b->kinetic))
             return false;
     }
     if (b->stiff)
@@ -480,7 +482,7 @@ static bool refine_substep(gw_system *s, substep *b, double kink, double out)
     return at->level < finest_level(s) && ++at->level;
 }
 
-/* Above the regular levels: back to longer substeps after a VERY_GOOD one or several good ones. */
+/* Above the regular levels: back to longer substeps after good ones, or where finer ones fail. */
 #define GOOD_ENOUGH 4
 
 static void widen_substep(gw_system *s, substep *b, accuracy last)
@@ -489,12 +491,12 @@ static void widen_substep(gw_system *s, substep *b, accuracy last)
     int most = b->stiff ? GW_MAX_IMPLICIT_LEVEL : MAX_LEVEL;
     if (b->over.state == UNDER_WAY)
         b->over.state = CROSSED;
-    b->stuck = 0;
-    b->least = INFINITY, b->worse = b->settled = false;
+    bool resolved = b->stuck < STUCK && b->tries < b->most_tries && b->out < b->kinetic;
+    b->stuck = 0, b->worse = b->settled = false, b->least = b->out = INFINITY;
     if (*level <= most)
         return;
     b->good = last == GOOD ? b->good + 1 : 0;
-    if (last == TOO_COARSE)
+    if (last == TOO_COARSE && (s->row_count > 0 || !resolved))
         *level = most;
     else if (last == VERY_GOOD || b->good == GOOD_ENOUGH)
         *level -= 1, b->good = 0;
@@ -508,8 +510,7 @@ static void coarsen_step(gw_system *s, bool stiff, accuracy last)
         at->implicit_level -= at->implicit_level > 0 && last == VERY_GOOD;
         return;
     }
-    if (at->patience > 0)
-        at->patience--;
+    at->patience -= at->patience > 0;
     if (last == VERY_GOOD && at->level > 0 && (at->level > 1 || at->patience == 0))
         at->level--;
 }
@@ -766,6 +767,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
 {
     gw_system_integrator *at = &s->integrator;
     substep b = {.stiff = stiff,
+                 .most_tries = FINEST_TRIES + FINEST_WORK / s->body_count,
                  .cut = WHOLE,
                  .least = INFINITY,
                  .kink.met = INFINITY,
@@ -779,10 +781,9 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         begin_substep(s, forces, dt, &b, sum);
         if (gw_folds_hold(s, forces, dt * b.begin / WHOLE, sum))
             break;
-        double open = gw_closures_residual(s);
+        double open = gw_closures_residual(s), removed;
         (b.stiff ? gw_system_integrate_implicitly : integrate_explicitly)(
             s, forces, dt * b.begin / WHOLE, dt * b.wide / WHOLE, &own, constraint);
-        double removed;
         bool closed = finish_substep(s, open, &removed);
         b.held = closed && is_held_at_singular_posture(s, &b);
         own.dissipated += b.held ? removed : 0;

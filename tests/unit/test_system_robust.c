@@ -316,6 +316,49 @@ static void what_swings_round_at_once_keeps_its_energy(void **state)
     run_random_systems(&smooth, 64, 1, 7600, 1e-5);
 }
 
+/* Bars of 0.2 m on hinges, level at first: 1 kg, `count` light ones, 1 kg. */
+static gw_system *bars_on_a_thread(int count, double light)
+{
+    gw_system_body_def bodies[8];
+    gw_error error = {0};
+    for (int i = 0; i < count + 2; i++) {
+        double m = i == 0 || i > count ? 1 : light;
+        bodies[i] = (gw_system_body_def){
+            .mass = {m, {0.1, 0, 0}, {{{1e-4 * m, 0, 0}, {0, 3.5e-3 * m, 0}, {0, 0, 3.5e-3 * m}}}},
+            .parent = i == 0 ? GW_GROUND : i - 1,
+            .joint = GW_MOBILIZER_REVOLUTE,
+            .parent_from_f = {{i == 0 ? 0 : 0.2, 0, 0}, {1, 0, 0, 0}},
+            .body_from_m = gw_pose_identity()};
+    }
+    gw_system_def def = {.body_count = count + 2, .bodies = bodies, .gravity = {0, -G, 0}};
+    gw_system *s = gw_system_create(&def, &error);
+    assert_non_null(s);
+    return s;
+}
+
+/* The thread hangs slack and snaps taut: within microseconds its links take up and give back all
+ * the energy, again and again. */
+static void a_thread_of_light_links_snaps_taut(void **state)
+{
+    (void)state;
+    for (int count = 2; count <= 3; count++)
+        for (double light = 1e-3; light > 5e-6; light /= 10) {
+            gw_system *s = bars_on_a_thread(count, light);
+            double begin = total(s), lost = 0, potential, most = 0;
+            for (int k = 0; k < 3000; k++) {
+                gw_step step;
+                gw_model_step(gw_system_model(s), NULL, DT, &step);
+                assert_true(step.finite);
+                lost += step.dissipated;
+                most = fmax(most, kinetic_of(s, &potential));
+            }
+            assert_true(most > 5);
+            assert_true(fabs(total(s) + lost - begin) < 1e-8);
+            assert_true(lost < 1e-5);
+            gw_system_destroy(s);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +371,7 @@ int main(void)
         cmocka_unit_test(springs_may_become_stiff_on_the_way),
         cmocka_unit_test(what_spins_beside_stiff_joints_keeps_its_energy),
         cmocka_unit_test(what_swings_round_at_once_keeps_its_energy),
+        cmocka_unit_test(a_thread_of_light_links_snaps_taut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
