@@ -305,7 +305,11 @@ static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
     const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
     d->apart = way > 0 ? way : turn;
     gw_transition_start(&d->joining, &from, &still, &to, &still, limits);
-    if (!d->joining.active && !(gw_system_place(d->system, d->poses, d->twists) <= REACHED))
+    if (d->joining.active)
+        return;
+    if (gw_system_place(d->system, d->poses, d->twists) <= REACHED)
+        gw_system_project_twists(d->system, d->twists);
+    else
         begin_at_layout(d);
 }
 

@@ -205,6 +205,62 @@ static void a_ball_rides_on_a_tray_on_the_ground(void **state)
     running_close(&r);
 }
 
+/* Momentum, and its moment about the world's origin, of boxes named `a` and `b`. */
+static void momentum_of(const running *r, const gw_snapshot *now, gw_vec3 sums[2])
+{
+    static const char *const ids[] = {"a", "b"};
+    sums[0] = sums[1] = gw_v3(0, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        gw_mass m = gw_scene_body_mass(r->scene, gw_scene_object(r->scene, ids[i]));
+        const gw_free_body *b = body(now, r, ids[i]);
+        gw_vec3 p = gw_scale(m.mass, b->twist.v);
+        gw_vec3 w = gw_rotate(gw_quat_conj(b->pose.q), b->twist.w);
+        gw_vec3 spin = gw_rotate(b->pose.q, gw_mat3_mul(&m.inertia, w));
+        sums[0] = gw_add(sums[0], p);
+        sums[1] = gw_add(sums[1], gw_add(gw_cross(b->pose.p, p), spin));
+    }
+}
+
+/* Two boxes that fly are joined where they are: an inelastic impact, whichever is the parent. */
+static void joining_what_flies_keeps_its_momentum(void **state)
+{
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        running r;
+        gw_scene *s = new_scene();
+        gw_vec3 before[2], after[2];
+        gw_object *a = add_box(s, "a", gw_v3(0, 0, 0), false);
+        a->free = true, a->velocity = gw_v3(1, 0, 0);
+        gw_object *b = add_box(s, "b", gw_v3(0.5, 0, 0), false);
+        b->free = true, b->velocity = gw_v3(0, 1, 0), b->spin = gw_v3(0, 0, 2);
+        running_open(&r, s);
+        const gw_snapshot *now = running_tick(&r);
+        momentum_of(&r, now, before);
+        gw_scene_joint *j = gw_scene_add_joint(r.scene, NULL);
+        gw_pose at = body(now, &r, turned ? "a" : "b")->pose, back = gw_pose_inverse(&at);
+        strcpy(j->id, "j");
+        strcpy(j->a.object, turned ? "b" : "a");
+        strcpy(j->b.object, turned ? "a" : "b");
+        j->type = GW_MOBILIZER_SPHERICAL;
+        j->enabled = true;
+        j->a.at = gw_pose_identity();
+        j->b.at.p = gw_pose_point(&back, body(now, &r, turned ? "b" : "a")->pose.p);
+        j->b.at.q = (gw_quat){1, 0, 0, 0};
+        hand_over(&r, now, NULL);
+        for (int i = 0; i < 20; i++) {
+            now = running_tick(&r);
+            assert_true(fabs(energy_error(now)) < 1e-9);
+        }
+        momentum_of(&r, now, after);
+        print_message("momentum changed by %.2g, its moment by %.2g\n",
+                      gw_distance(before[0], after[0]), gw_distance(before[1], after[1]));
+        assert_true(gw_norm(before[0]) > 0.1);
+        assert_true(gw_distance(before[0], after[0]) < 1e-9 * gw_norm(before[0]));
+        assert_true(gw_distance(before[1], after[1]) < 1e-9 * gw_norm(before[0]));
+        running_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +269,7 @@ int main(void)
         cmocka_unit_test(a_four_bar_goes_with_a_ground_that_is_dragged_away),
         cmocka_unit_test(a_four_bar_takes_new_lengths_at_bounded_speed),
         cmocka_unit_test(a_ball_rides_on_a_tray_on_the_ground),
+        cmocka_unit_test(joining_what_flies_keeps_its_momentum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
