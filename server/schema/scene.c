@@ -333,12 +333,12 @@ static void name_tool(const json_t *value, gw_error *error)
     memcpy(error->where, rest, sizeof rest);
 }
 
-/* The error that the list of all is reported by: an id that is taken twice only where nothing else
- * is wrong. */
+/* The error that the list of all is reported by: an id that is taken twice, as other members may be
+ * wrong for that alone. */
 static int leading(const gw_error_list *list)
 {
     for (int i = 0; i < list->count; i++)
-        if (list->errors[i].code == GW_BAD_INPUT)
+        if (list->errors[i].code == GW_CONFLICT)
             return i;
     return 0;
 }
@@ -354,10 +354,10 @@ static bool check_scene(const json_t *value, const gw_scene *scene, gw_error *er
     for (int i = 0; i < list.count; i++)
         name_tool(value, &found[i]);
     const gw_error *first = &found[leading(&list)];
-    bool others = first->code == GW_BAD_INPUT;
+    bool document = first->code == GW_BAD_INPUT || first->code == GW_CONFLICT;
     wire_note(first);
     for (int i = 0; i < list.count; i++)
-        if (found[i].code == first->code || (others && found[i].code == GW_CONFLICT))
+        if (found[i].code == first->code || (document && found[i].code == GW_BAD_INPUT))
             wire_note(&found[i]);
     if (error)
         *error = *first;

@@ -481,11 +481,11 @@ test('wrong members, ids, bodies and references are told together; what names a 
   assert.equal(taken('/objects/3/id'), 'the id c is taken by /objects/2');
   assert.equal(taken('/objects/4/id'), 'the id b is taken by /objects/1');
   assert.equal(taken('/objects/7/id'), 'the id e is taken by /objects/6');
-  // no member wrong: the same, but for what was wrong in members
+  // no member wrong: the same, but for what was wrong in members; ids that are taken lead
   document.rate = 1000;
   document.objects[1] = ball('b');
   document.objects[5] = ball('d');
-  const rest = await expect(400, 'PUT', '/scene', document);
+  const rest = await expect(409, 'PUT', '/scene', document);
   assert.deepEqual(
     rest.json.errors.map((e) => e.pointer).sort(),
     wrong.filter((p) => !['/rate', '/objects/1/geometry/radius', '/objects/5/fixed'].includes(p)),
