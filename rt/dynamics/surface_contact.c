@@ -591,6 +591,12 @@ void gw_contact_place_begin(gw_contact_place *place)
     memcpy(place->start_b, place->b, sizeof place->b);
 }
 
+void gw_contact_place_release(gw_contact_place *place)
+{
+    assert(place);
+    place->in_step = place->lost = false;
+}
+
 bool gw_contact_place_is_lost(gw_contact_place *place)
 {
     assert(place);

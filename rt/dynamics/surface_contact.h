@@ -39,6 +39,9 @@ bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_fram
 /* Begins a substep: from here the place is followed. */
 void gw_contact_place_begin(gw_contact_place *place);
 
+/* Before bodies are placed elsewhere: there it is searched for where it cannot be followed. */
+void gw_contact_place_release(gw_contact_place *place);
+
 /* Of a place that is not found by following it: in a step, true, and the place is that at the
  * substep's start, until the next one begins. Elsewhere it is to be searched for. */
 bool gw_contact_place_is_lost(gw_contact_place *place);

@@ -164,7 +164,9 @@ typedef struct gw_closure_def {
         double ratio, offset;           /* position of a = ratio * position of b + offset */
     } gear;
     gw_closure_contact contact;
-    gw_contact_place first; /* in a system: the place at creation, before closures were satisfied */
+    gw_contact_place
+        first; /* in a system: the place at creation, before closures were satisfied, */
+    gw_contact_place start; /* and after */
     bool unilateral; /* of a contact of surfaces: inactive until gw_system_activate_contact() */
     double friction; /* mu of a unilateral contact that rolls; INFINITY: it does not slip */
     bool edges_left; /* gw_system_disable_edge_springs() */

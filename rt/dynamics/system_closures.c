@@ -583,6 +583,8 @@ double gw_closures_assemble(gw_system *s, const gw_closure_def *stated, int step
         if (most > 1 && left <= closed && gw_contacts_check(s, &lost))
             break;
     }
+    for (int i = 0; i < s->closure_count; i++)
+        s->closures[i].start = s->closures[i].contact.place;
     return left;
 }
 

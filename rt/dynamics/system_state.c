@@ -284,6 +284,8 @@ void gw_system_reset(gw_system *s)
     s->local = NULL;
     gw_kinks_release(s);
     gw_unilateral_release(s);
+    for (int i = 0; i < s->closure_count; i++)
+        s->closures[i].contact.place = s->closures[i].start;
     gw_grounds_reset(s);
     gw_system_update(s);
     gw_system_take_state(s);

@@ -142,6 +142,8 @@ void gw_unilateral_free(gw_system *s)
 void gw_unilateral_release(gw_system *s)
 {
     memset(s->unilateral->mode, 0, gw_size_of_modes(s));
+    for (int i = 0; i < s->closure_count; i++)
+        gw_contact_place_release(&s->closures[i].contact.place);
     gw_unilateral_apply(s);
 }
 
