@@ -220,7 +220,7 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
 
 bool gw_closure_contact_is_narrow(const gw_closure_contact *k, const gw_contact_place *place)
 {
-    return place->now.curvature * gw_contact_size(k) < NARROW;
+    return !may_lie_flat(k) && place->now.curvature * gw_contact_size(k) < NARROW;
 }
 
 /* The start of a search: below a's centre, or at a sample; false: no such sample. */

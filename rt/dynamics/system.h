@@ -263,7 +263,8 @@ bool gw_closure_contact_find_under(const gw_closure_contact *contact, const gw_p
 bool gw_closure_contact_follow(const gw_closure_contact *contact, const gw_pose *a,
                                const gw_pose *b, gw_contact_place *place, double *gap);
 
-/* True for a followed place beside which another one is likely: the surfaces bend nearly alike. */
+/* True for a followed place beside which another one is likely: the surfaces bend nearly alike.
+ * Rims have a search of their own (gw_closure_contact_lowest()). */
 bool gw_closure_contact_is_narrow(const gw_closure_contact *contact, const gw_contact_place *place);
 
 #define GW_CONTACT_BESIDE 6
