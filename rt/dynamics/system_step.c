@@ -797,6 +797,8 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
         bool turns = !b.stiff && !s->local && last != TOO_COARSE;
         if (again == REPEATED || (turns && cut_at_rest(s, &b, dt)))
             continue;
+        if (s->is_offset && last == TOO_COARSE && !closed) /* the edit's joints cannot be reached */
+            return FAILED;
         take_substep(s, forces, dt, &b, last, closed, &own);
         slip_bristles(s, turns, forces, dt * (b.begin + b.wide) / WHOLE, &own);
         if (b.kink.active)
