@@ -48,10 +48,11 @@ static double rate_of(const gw_system *s, const gw_closure_def *c)
     return (signed_square(x.after, size) - signed_square(x.before, size)) / (2 * x.t);
 }
 
-/* True if a contact is watched: offsets and local models have no folds. */
+/* True if a contact is watched: systems with offsets, moving grounds and local models have no
+ * folds. */
 static bool is_watched(const gw_system *s, int closure)
 {
-    return gw_fold_may_be_met(&s->closures[closure]) && !s->is_offset && !s->local &&
+    return gw_fold_may_be_met(&s->closures[closure]) && !s->is_offset && !s->moving && !s->local &&
            !s->unilateral->mode[closure].at_fold;
 }
 
