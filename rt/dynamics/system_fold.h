@@ -19,9 +19,11 @@ double gw_fold_longest_substep(const gw_system *system, int closure);
 /* Stops the system at a fold; it rests until the step ends. Adds its kinetic energy to `work`. */
 void gw_fold_stop(gw_system *system, int closure, gw_system_work *work);
 
-/* At the start of a substep, t s into the step: true if the system is at rest at a fold, to which
- * its forces press it, or where it was stopped in this step. */
-bool gw_folds_hold(gw_system *system, const gw_forces *forces, double t, gw_system_work *work);
+/* At the start of a substep, t s into the step, which ends in h: true if the system is at rest at a
+ * fold, to which its forces press it, or where it was stopped in this step. It is then taken to the
+ * step's end. */
+bool gw_folds_hold(gw_system *system, const gw_forces *forces, double t, double h,
+                   gw_system_work *work);
 
 /* True where a place was lost since the substep began. */
 bool gw_any_contact_is_lost(const gw_system *system);

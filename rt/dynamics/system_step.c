@@ -779,7 +779,7 @@ static outcome take_substeps(gw_system *s, bool stiff, const gw_forces *forces, 
     while (b.begin < WHOLE) {
         gw_system_work own = {0};
         begin_substep(s, forces, dt, &b, sum);
-        if (gw_folds_hold(s, forces, dt * b.begin / WHOLE, sum))
+        if (gw_folds_hold(s, forces, dt * b.begin / WHOLE, dt * (1 - b.begin / WHOLE), sum))
             break;
         double open = gw_closures_residual(s), removed;
         (b.stiff ? gw_system_integrate_implicitly : integrate_explicitly)(

@@ -634,7 +634,7 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
 {
     double longest = INFINITY;
     gw_unilateral_contacts *u = s->unilateral;
-    bool searches = s->is_offset || s->local || s->moving; /* folds are not watched */
+    bool searches = s->is_offset || s->local; /* folds are not watched */
     for (int i = 0; i < s->closure_count && u->count > 0; i++)
         (searches ? gw_contact_place_release
                   : gw_contact_place_begin)(&s->closures[i].contact.place);

@@ -304,6 +304,51 @@ static void a_contact_that_degenerates_is_told(void **state)
         }
 }
 
+/* The ball rests on an ellipsoid that begins to move, as fast as it takes to be at `to` after each
+ * tick, and pushes the ball towards where its branch ends. The energy balance closes, whether the
+ * ball comes to its fold or is carried along. */
+static void a_moving_ground_meets_the_fold(void **state)
+{
+    (void)state;
+    double r = 0.06, wide = 0.1;
+    for (int fast = 0; fast < 2; fast++) {
+        gw_system_body_def ball = joined(GW_MOBILIZER_FREE, diagonal(1, 2e-3, 2e-3, 2e-3));
+        gw_surface around_it = {.kind = GW_SURFACE_ELLIPSOID,
+                                .semi_axes = {0.2, wide, wide},
+                                .turn = {1, 0, 0, 0}};
+        ball.position[2] = r - wide;
+        gw_closure_def c =
+            contact(0, sphere(r), GW_MOVING_GROUND(0), around_it, GW_CONTACT_SLIDES);
+        c.contact.inside = true;
+        gw_system_def def = {.body_count = 1,
+                             .closure_count = 1,
+                             .bodies = &ball,
+                             .closures = &c,
+                             .gravity = {0, 0, -G},
+                             .ground_count = 1};
+        gw_system *s = gw_system_create(&def, NULL);
+        assert_non_null(s);
+        double balance = total(s), errors = 0;
+        int told = 0;
+        for (int t = 1; t <= 400; t++) {
+            gw_step step;
+            gw_pose now = gw_system_ground(s, GW_MOVING_GROUND(0)).pose;
+            double to = (fast ? 3 : 0.5) * fmin(t, 200) * DT;
+            gw_twist moves = {{(to - now.p.x) / DT, 0, 0}, zero};
+            balance += gw_system_move_grounds(s, &now, &moves);
+            gw_model_step(gw_system_model(s), NULL, DT, &step);
+            balance += step.base_work - step.dissipated, errors += step.energy_error;
+            told += step.degenerate;
+            assert_true(step.finite);
+        }
+        print_message("told %d times, energy %.1e J, errors %.1e J\n", told, total(s) - balance,
+                      errors);
+        assert_true(fast ? told > 0 : told == 0);
+        assert_true(errors == 0 && fabs(total(s) - balance) < 1e-8);
+        gw_system_destroy(s);
+    }
+}
+
 /* ---- wires in space ------------------------------------------------------------------------- */
 
 static double arc_length(const gw_nurbs *n, double from, double to)
@@ -498,6 +543,7 @@ int main(void)
         cmocka_unit_test(ellipses_roll_about_their_foci),
         cmocka_unit_test(a_hoop_swings_within_a_ring),
         cmocka_unit_test(a_contact_that_degenerates_is_told),
+        cmocka_unit_test(a_moving_ground_meets_the_fold),
         cmocka_unit_test(a_wire_moves_on_a_wire),
         cmocka_unit_test(ends_are_stops),
         cmocka_unit_test(ends_have_exact_gradients),
