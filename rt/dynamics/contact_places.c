@@ -223,6 +223,30 @@ bool gw_closure_contact_is_narrow(const gw_closure_contact *k, const gw_contact_
     return !may_lie_flat(k) && place->now.curvature * gw_contact_size(k) < NARROW;
 }
 
+/* The centre of a (world). */
+static gw_vec3 centre_of(const gw_closure_contact *k, const gw_body_frame *a)
+{
+    const gw_nurbs *shape = k->on_a.nurbs;
+    gw_vec3 centre = {0, 0, 0};
+    if (shape)
+        centre = gw_scale(0.5, gw_add(shape->bounds.low, shape->bounds.high));
+    centre = gw_add(k->on_a.point, gw_rotate(k->on_a.turn, centre));
+    return gw_add(a->p, gw_mat3_mul(&a->turn, centre));
+}
+
+/* Sets the point of a that belongs to that of b in a start: towards it from a's centre. */
+static void start_on_a(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                       gw_contact_place *at)
+{
+    gw_patch below = gw_patch_at(&k->on_b, at->b, b);
+    gw_vec3 down = gw_scale(k->inside ? 1 : -1, below.n);
+    if (k->on_a.kind == GW_SURFACE_SPHERE)
+        gw_surface_place_near(&k->on_a, gw_add(k->on_a.point, gw_into_body(a, gw_add(a->p, down))),
+                              at->a);
+    else
+        gw_surface_place_near(&k->on_a, gw_into_body(a, below.p), at->a);
+}
+
 /* The start of a search: below a's centre, or at a sample; false: no such sample. */
 static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
                      int trial, gw_contact_place *at)
@@ -235,23 +259,11 @@ static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const 
         gw_surface_place_near(&k->on_b, gw_into_body(b, gw_patch_at(&k->on_a, at->a, a).p), at->b);
         return true;
     }
-    const gw_nurbs *shape = k->on_a.nurbs;
-    gw_vec3 centre = {0, 0, 0};
-    if (shape)
-        centre = gw_scale(0.5, gw_add(shape->bounds.low, shape->bounds.high));
-    centre = gw_add(k->on_a.point, gw_rotate(k->on_a.turn, centre));
     if (trial == 0)
-        gw_surface_place_near(&k->on_b,
-                              gw_into_body(b, gw_add(a->p, gw_mat3_mul(&a->turn, centre))), at->b);
+        gw_surface_place_near(&k->on_b, gw_into_body(b, centre_of(k, a)), at->b);
     else if (!gw_surface_sample(&k->on_b, trial - 1, at->b))
         return false;
-    gw_patch below = gw_patch_at(&k->on_b, at->b, b);
-    gw_vec3 down = gw_scale(k->inside ? 1 : -1, below.n);
-    if (ball)
-        gw_surface_place_near(&k->on_a, gw_add(k->on_a.point, gw_into_body(a, gw_add(a->p, down))),
-                              at->a);
-    else
-        gw_surface_place_near(&k->on_a, gw_into_body(a, below.p), at->a);
+    start_on_a(k, a, b, at);
     return true;
 }
 
@@ -339,19 +351,64 @@ bool gw_closure_contact_conforms(const gw_closure_contact *k, const gw_pose *a, 
            fabs(gw_least_relative_curvature(&s)) < GW_CONFORMING / gw_contact_size(k);
 }
 
+/* Descends from a start; true where that leads to a place. */
+static bool descend(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
+                    gw_contact_place *place, double *gap)
+{
+    gw_normal_system s;
+    place->known = gw_common_normal_follow(k, a, b, GW_DESCEND, place, &s) &&
+                   is_place(&s, gw_contact_size(k), gap);
+    return place->known;
+}
+
+/* Radius of a ball about a's centre that contains a. */
+static double radius_of(const gw_closure_contact *k)
+{
+    const gw_surface *s = &k->on_a;
+    if (s->nurbs)
+        return 0.5 * gw_distance(s->nurbs->bounds.low, s->nurbs->bounds.high);
+    if (s->kind == GW_SURFACE_ELLIPSOID)
+        return fmax(s->semi_axes.x, fmax(s->semi_axes.y, s->semi_axes.z));
+    return s->kind == GW_SURFACE_CYLINDER ? hypot(s->radius, s->half_length) : s->radius;
+}
+
+int gw_closure_contact_find_near(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                                 double reach, gw_contact_place places[GW_CONTACT_MINIMA],
+                                 double gaps[GW_CONTACT_MINIMA])
+{
+    const gw_surface *on_b = &k->on_b;
+    gw_nurbs_nearest minima[GW_CONTACT_MINIMA];
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    int found = 0, cells = GW_NURBS_TICK_CELLS;
+    if (on_b->kind != GW_SURFACE_FREE_FORM || k->on_a.kind == GW_SURFACE_RIM ||
+        k->on_a.kind == GW_SURFACE_CURVE)
+        return -1;
+    gw_vec3 centre = gw_sub(gw_into_body(&frame_b, centre_of(k, &frame_a)), on_b->point);
+    int count = gw_nurbs_minima(on_b->nurbs, gw_unrotate(on_b->turn, centre), radius_of(k) + reach,
+                                &cells, GW_CONTACT_MINIMA, minima);
+    for (int i = 0; i < count; i++) {
+        gw_contact_place at = {.known = true};
+        at.b[0] = minima[i].parameter[0], at.b[1] = minima[i].parameter[1];
+        start_on_a(k, &frame_a, &frame_b, &at);
+        bool known = !descend(k, &frame_a, &frame_b, &at, &gaps[found]);
+        for (int j = 0; j < found; j++)
+            known = known || gw_closure_contact_same(k, &places[j], &at);
+        if (!known)
+            places[found++] = at;
+    }
+    return found;
+}
+
 bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
                              int trial, gw_contact_place *place, double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    double size = gw_contact_size(k), found;
-    gw_normal_system s;
+    double found;
     assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
     place->known = start_of(k, &frame_a, &frame_b, trial, place);
     *gap = place->known ? signed_gap(k, &frame_a, &frame_b, place) : HUGE_VAL;
-    place->known = place->known &&
-                   gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
-                   is_place(&s, size, &found);
-    *gap = place->known ? found : *gap;
+    if (place->known && descend(k, &frame_a, &frame_b, place, &found))
+        *gap = found;
     return place->known;
 }
 

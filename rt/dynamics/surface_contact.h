@@ -61,9 +61,6 @@ typedef struct gw_curvature_change {
 gw_curvature_change gw_surface_contact_change(const gw_closure_contact *contact,
                                               const gw_body_frame *a, const gw_body_frame *b);
 
-/* The length that steps and curvatures of a contact are measured by (m). */
-double gw_contact_size(const gw_closure_contact *contact);
-
 /* Where a frame is after t s at its twist. */
 gw_body_frame gw_frame_after(const gw_body_frame *frame, double t);
 

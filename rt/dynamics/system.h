@@ -223,6 +223,9 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
  * and `b` (world_from_body); gaps in m.
  */
 
+/* The length that steps and curvatures of a contact are measured by (m). */
+double gw_contact_size(const gw_closure_contact *contact);
+
 /* True where a contact may be unilateral: not for two curves with a common tangent. */
 bool gw_closure_contact_may_part(const gw_closure_contact *contact);
 
@@ -283,6 +286,17 @@ bool gw_closure_contact_find_beside(const gw_closure_contact *contact, const gw_
  * closest-point queries. */
 bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                              int trial, gw_contact_place *place, double *gap);
+
+#define GW_CONTACT_MINIMA 8 /* starts of gw_closure_contact_find_near() at most */
+
+/* Searches for places from all points of b, a free-form surface, where its distance from a's centre
+ * has a local minimum and b is within `reach` (m) of a ball about a: for a sphere these are all
+ * places. Returns the number of places, the nearest first; -1 where b is no free-form surface, or a
+ * is a curve. Costs at most a global closest-point query. */
+int gw_closure_contact_find_near(const gw_closure_contact *contact, const gw_pose *a,
+                                 const gw_pose *b, double reach,
+                                 gw_contact_place places[GW_CONTACT_MINIMA],
+                                 double gaps[GW_CONTACT_MINIMA]);
 
 /* True where the surfaces conform at a place, so that they touch along a line or everywhere. If the
  * place is unknown, at the points of start 0, unless one is at an edge. */

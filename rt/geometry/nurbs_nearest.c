@@ -440,6 +440,23 @@ static void open_node(search *q, const gw_nurbs_node *node)
     }
 }
 
+/* Makes a leaf its cell, and replaces another node by its children: then false. */
+static bool is_cell(search *q, waiting *w)
+{
+    const gw_nurbs_tree *t = q->s->tree;
+    if (w->node < 0)
+        return true;
+    const gw_nurbs_node *node = &t->nodes[w->node];
+    if (node->child[0] >= 0) {
+        open_node(q, node);
+        return false;
+    }
+    const gw_nurbs_leaf *leaf = &t->leaves[~node->child[0]];
+    w->node = node->child[0];
+    w->r = (rectangle){{leaf->low[0], leaf->low[1]}, {leaf->high[0], leaf->high[1]}};
+    return true;
+}
+
 /* Searches until no cell can be closer than nearest->distance, a point closer than `enough` is
  * found, or the number of cells is used up. Returns the least bound of the remaining cells (m). */
 static double run_search(search *q, const gw_nurbs *s, gw_vec3 to, int cells, double enough,
@@ -452,17 +469,8 @@ static double run_search(search *q, const gw_nurbs *s, gw_vec3 to, int cells, do
         if (q->heap[0].bound >= nearest->distance - CERTIFIED * s->size || nearest->cells >= cells)
             return q->heap[0].bound;
         waiting w = heap_pop(q);
-        if (w.node >= 0) {
-            const gw_nurbs_node *node = &s->tree->nodes[w.node];
-            if (node->child[0] >= 0) {
-                open_node(q, node);
-                continue;
-            }
-            const gw_nurbs_leaf *leaf = &s->tree->leaves[~node->child[0]];
-            w.node = node->child[0];
-            w.r = (rectangle){{leaf->low[0], leaf->low[1]}, {leaf->high[0], leaf->high[1]}};
-        }
-        branch_cell(q, &w);
+        if (is_cell(q, &w))
+            branch_cell(q, &w);
     }
     return HUGE_VAL;
 }
@@ -516,6 +524,120 @@ void gw_nurbs_nearest_within(const gw_nurbs *s, gw_vec3 to, int cells, gw_nurbs_
     }
     /* cells were decided within the tolerance */
     nearest->bound = fmax(0, fmin(fmin(bound, q.given_up), nearest->distance - certified));
+}
+
+/* ---- all local minima ----------------------------------------------------------------------- */
+
+#define SMALL_CELL 1e-3 /* of the size: a cell this small is searched from its centre */
+#define STATIONARY 1e-7 /* of the size: Newton steps this short remain at a minimum */
+#define SAME_POINT 1e-6 /* of the size */
+
+/* True if no point within the cell is a local minimum: f falls across all of it, or is convex
+ * nowhere. */
+static bool has_no_minimum(const gw_nurbs *s, const cell *c)
+{
+    const hessian_range *r = &c->range;
+    double uu = r->h[0][0] + r->v[0][0], vv = r->h[1][1] + r->v[1][1];
+    double uv = fmax(0, fabs(r->h[0][1]) - r->v[0][1]);
+    for (int k = 0; k < s->dimension; k++)
+        if (falls_along(r, &c->m, c->h, k) != 0)
+            return true;
+    return uu < 0 || (s->dimension == 2 && (vv < 0 || uu * vv < uv * uv));
+}
+
+/* Local minima found so far, the nearest first. */
+typedef struct minima_list {
+    int count, capacity;
+    gw_nurbs_nearest *of;
+} minima_list;
+
+static void add_minimum(search *q, minima_list *list, const gw_nurbs_nearest *found)
+{
+    int i = list->count;
+    for (int k = 0; k < list->count; k++)
+        if (gw_distance(list->of[k].point, found->point) < SAME_POINT * q->s->size)
+            return;
+    while (i > 0 && list->of[i - 1].distance > found->distance)
+        i--;
+    if (i == list->capacity)
+        return;
+    list->count += list->count < list->capacity;
+    memmove(list->of + i + 1, list->of + i, (size_t)(list->count - 1 - i) * sizeof *list->of);
+    list->of[i] = *found;
+}
+
+/* Adds the minimum of a cell with one at most, if it is not beyond the cell's bounds. */
+static void find_minimum(search *q, minima_list *list, const rectangle *r, const cell *c)
+{
+    double x[2] = {c->x[0], c->x[1]}, first;
+    local_model m;
+    gw_vec3 from;
+    minimise_in_rectangle(q->s, q->to, r, x, &q->span, &m, &from, &first);
+    gw_nurbs_nearest found = {.distance = sqrt(2 * m.f), .point = m.at.d[0][0]};
+    double to[2] = {x[0], x[1]};
+    gw_nurbs_point at;
+    if (!(found.distance < q->best->distance) ||
+        gw_nurbs_follow(q->s, q->to, to, NULL, &at) != GW_NURBS_REGULAR ||
+        gw_distance(at.d[0][0], found.point) > STATIONARY * q->s->size)
+        return;
+    gw_nurbs_into_domain(q->s, to);
+    memcpy(found.parameter, to, sizeof to);
+    found.point = at.d[0][0];
+    found.distance = found.bound = gw_distance(found.point, q->to);
+    add_minimum(q, list, &found);
+}
+
+/* Finds the minimum of a cell that has one at most, leaves one without out, or replaces it by its
+ * halves. */
+static void branch_minima(search *q, minima_list *list, const waiting *w)
+{
+    const gw_nurbs *s = q->s;
+    const gw_nurbs_leaf *part = &s->tree->leaves[~w->node];
+    const rectangle *r = &w->r;
+    cell c = {.bound = w->bound};
+    for (int k = 0; k < s->dimension; k++) {
+        c.x[k] = 0.5 * (r->low[k] + r->high[k]);
+        c.h[k] = 0.5 * (r->high[k] - r->low[k]);
+    }
+    q->best->cells++;
+    q->span = (gw_nurbs_span){{part->span[0], part->span[1]}};
+    model_at(s, q->to, c.x, &q->span, &c.m);
+    gw_vec3 a = gw_scale(c.h[0], c.m.at.d[1][0]), b = gw_scale(c.h[1], c.m.at.d[0][1]);
+    double e = gw_nurbs_part_deviation(part, c.h), radius = gw_norm(a) + gw_norm(b) + e;
+    c.range = range_over(part, &c.m, c.h, radius);
+    c.bound = fmax(c.bound, parallelogram_distance(a, b, c.m.d) - e);
+    if (c.bound >= q->best->distance || has_no_minimum(s, &c))
+        return;
+    if (is_convex(&c.range, c.h) || radius < SMALL_CELL * s->size) {
+        find_minimum(q, list, r, &c);
+        return;
+    }
+    waiting next = *w, other = *w;
+    int k = gw_norm(b) > gw_norm(a); /* the bounds of H depend on the longer side */
+    next.bound = other.bound = c.bound;
+    next.r.high[k] = other.r.low[k] = c.x[k];
+    heap_push(q, &next);
+    heap_push(q, &other);
+}
+
+int gw_nurbs_minima(const gw_nurbs *s, gw_vec3 to, double distance, int *cells, int capacity,
+                    gw_nurbs_nearest *minima)
+{
+    assert(s && s->tree && *cells > 0 && capacity > 0 && minima);
+    gw_nurbs_nearest limit = {.distance = distance};
+    minima_list list = {.capacity = capacity, .of = minima};
+    search q;
+    q.s = s, q.to = to, q.best = &limit;
+    q.given_up = HUGE_VAL, q.count = 0;
+    if (is_reachable(to))
+        heap_push(&q, &(waiting){.bound = box_distance(&s->tree->nodes[0].box, to)});
+    while (q.count > 0 && q.heap[0].bound < distance && limit.cells < *cells) {
+        waiting w = heap_pop(&q);
+        if (is_cell(&q, &w))
+            branch_minima(&q, &list, &w);
+    }
+    *cells = limit.cells;
+    return list.count;
 }
 
 /* ---- following a branch --------------------------------------------------------------------- */

@@ -59,6 +59,16 @@ void gw_nurbs_nearest_within(const gw_nurbs *nurbs, gw_vec3 to, int cells,
  * searched. */
 bool gw_nurbs_is_within(const gw_nurbs *nurbs, gw_vec3 to, double distance, int *cells);
 
+/*
+ * All local minima of the distance from `to` that are less than `distance` (m), with their points
+ * inside the shape, where the line to `to` is a normal, and not at its ends or on sharp bends; the
+ * `capacity` nearest ones, nearest first, with `bound` as their distance. Returns their number. The
+ * search is complete where it takes at most *cells cells, which becomes the number searched; near a
+ * centre of curvature it may not be.
+ */
+int gw_nurbs_minima(const gw_nurbs *nurbs, gw_vec3 to, double distance, int *cells, int capacity,
+                    gw_nurbs_nearest *minima);
+
 /* Result of the global search for the closest points of two shapes. */
 typedef struct gw_nurbs_pair {
     double parameter[2][2]; /* on the first and on the second */

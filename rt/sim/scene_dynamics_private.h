@@ -104,7 +104,9 @@ typedef struct gw_scene_unilateral_row {
     bool part_of_solid;     /* it is the side or a cap of a solid cylinder */
     gw_contact_place under; /* of the contact's first row: closest point of b to a's centre */
     int trial;              /* of the first row: the next trial of the search for another place, */
-    double until_search;    /* and the time until it (s) */
+    double until_search;    /* and the time until it (s); */
+    gw_vec3 searched_at;    /* a's centre in b at the last one */
+    double size;            /* gw_contact_size() */
     bool past;              /* of the first row: the search has found penetrating surfaces */
     int constraint;         /* index in the scene */
     int body[2];            /* of the scene: objects, then links */

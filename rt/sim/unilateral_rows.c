@@ -82,6 +82,7 @@ static int place_of(const gw_scene *scene, int body, int constraint)
 
 #define SEARCH_PERIOD 5e-3 /* s between two trials of a search, */
 #define SEARCH_NEAR   0.02 /* m: without a known place and this near, in every step */
+#define SEARCH_WAY    0.1  /* of the contact's size: motion after which a search begins at once */
 #define LEVEL         1e-4 /* of a rim's radius: height difference of level supporting points */
 #define FOLLOWED_NEAR 0.05 /* m: places with a larger gap are no contact candidates */
 
@@ -116,6 +117,63 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
         return gap;
     }
     return gap;
+}
+
+/* A row of the contact without a place; NULL: none. */
+static gw_scene_unilateral_row *unplaced_row(gw_scene_unilaterals *u,
+                                             const gw_scene_unilateral_row *first)
+{
+    for (int k = first->first; k < first->first + first->place_count; k++)
+        if (u->rows[k].support < 0 && !u->rows[k].row.surfaces.place.known)
+            return &u->rows[k];
+    return NULL;
+}
+
+/* The row of a contact that is not in touch and has the largest gap, which is more than `gap`;
+ * NULL: none. */
+static gw_scene_unilateral_row *farthest_row(gw_scene_unilaterals *u,
+                                             const gw_scene_unilateral_row *first, double gap,
+                                             const double *gaps)
+{
+    gw_scene_unilateral_row *farthest = NULL;
+    for (int k = 0; k < first->place_count; k++) {
+        gw_scene_unilateral_row *r = &u->rows[first->first + k];
+        if (r->support >= 0 || r->now.touches || !(gaps[k] > gap))
+            continue;
+        farthest = r;
+        gap = gaps[k];
+    }
+    return farthest;
+}
+
+/* Searches near a's centre for all places at most `reach` (m) away and gives those to rows that
+ * none has, instead of farther ones where no row is left. `gaps` of the rows are updated. Returns
+ * the number found; -1: the surfaces are not searched in this way. */
+static int search_near(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, double reach,
+                       const gw_pose *a, const gw_pose *b, double *gaps)
+{
+    gw_contact_place places[GW_CONTACT_MINIMA];
+    double there[GW_CONTACT_MINIMA];
+    const gw_closure_contact *contact = &first->row.surfaces;
+    int count = gw_closure_contact_find_near(contact, a, b, reach, places, there);
+    for (int i = 0; i < count; i++) {
+        if (is_taken(u, first, -1, &places[i]))
+            continue;
+        gw_scene_unilateral_row *row = unplaced_row(u, first);
+        row = row ? row : farthest_row(u, first, there[i], gaps);
+        if (!row)
+            break;
+        row->row.surfaces.place = places[i];
+        gaps[row - u->rows - first->first] = there[i];
+    }
+    return count;
+}
+
+/* a's centre in the frame of b. */
+static gw_vec3 centre_from(const gw_scene_unilateral_row *first, const gw_pose *a, const gw_pose *b)
+{
+    gw_vec3 centre = gw_add(a->p, gw_rotate(a->q, first->row.surfaces.on_a.point));
+    return gw_unrotate(b->q, gw_sub(centre, b->p));
 }
 
 /* Sets the place of a row's supporting point; true if there is one. */
@@ -201,7 +259,11 @@ static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
             find_support(r, a, b, &gap);
         const char *id = def->scene->constraints[r->constraint].id;
         bool goes_on = r->first == i && had_contact(def->before, id, r->key);
-        for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i; trial++) {
+        bool ball = r->row.surfaces.on_a.kind == GW_SURFACE_SPHERE;
+        double gaps[GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS] = {0};
+        bool done =
+            ball && !goes_on && r->first == i && search_near(u, r, INFINITY, a, b, gaps) > 0;
+        for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i && !done; trial++) {
             search_contact_place(u, r, trial, a, b);
             if (goes_on && !surfaces_conform(u, r->constraint, poses))
                 break;
@@ -284,6 +346,7 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         }
         r->first = from + places[i].first;
         r->place_count = places[i].count;
+        r->size = gw_contact_size(&places[i].contact);
         r->support = places[i].support;
         r->part_of_solid = places[i].part_of_solid;
         r->key = key;
@@ -431,16 +494,6 @@ static void merge_coinciding_rows(gw_scene_unilaterals *u, const gw_scene_unilat
     }
 }
 
-/* A row of the contact without a place; NULL: none. */
-static gw_scene_unilateral_row *unplaced_row(gw_scene_unilaterals *u,
-                                             const gw_scene_unilateral_row *first)
-{
-    for (int k = first->first; k < first->first + first->place_count; k++)
-        if (u->rows[k].support < 0 && !u->rows[k].row.surfaces.place.known)
-            return &u->rows[k];
-    return NULL;
-}
-
 /* True if a row has a lowest point of the rim near this angle. */
 static bool has_lowest_near(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
                             double angle)
@@ -528,12 +581,23 @@ static void find_beside(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
     }
 }
 
-/* Makes trials of the search; every other one is the likeliest start. */
+/* Searches for all places within `reach` (m) of a ball. Else, and where a ball has none, makes a
+ * trial of the search if that is due, every other one from the likeliest starts. */
 static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
-                          const gw_pose *a, const gw_pose *b)
+                          double reach, const gw_pose *a, const gw_pose *b, double *gaps)
 {
-    int trial = first->trial % 2 ? 1 + first->trial / 2 : 0;
-    double gap = search_contact_place(u, first, trial, a, b);
+    const gw_closure_contact *contact = &first->row.surfaces;
+    int trial = first->trial % 2 ? 1 + first->trial / 2 : 0, found = -1;
+    double gap = INFINITY;
+    first->searched_at = centre_from(first, a, b);
+    if (trial == 0 || contact->on_a.kind == GW_SURFACE_SPHERE)
+        found = search_near(u, first, reach, a, b, gaps);
+    any = any || found > 0;
+    first->past = first->past && !any;
+    if (first->until_search > 0)
+        return;
+    if (found < 0 || !any)
+        gap = search_contact_place(u, first, found < 0 ? trial : 0, a, b);
     first->trial = (first->trial + 1) % (2 * (GW_CONTACT_TRIALS - 1));
     bool waits = any || first->part_of_solid || fabs(gap) > SEARCH_NEAR;
     first->until_search = waits ? SEARCH_PERIOD : 0;
@@ -581,8 +645,9 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
             gw_closure_contact *contact = &u->rows[i + k].row.surfaces;
             if (u->rows[i + k].support >= 0)
                 find_support(&u->rows[i + k], &a, &b, &gap[k]);
-            else if (contact->place.known)
-                gw_closure_contact_follow(contact, &a, &b, &contact->place, &gap[k]);
+            else if (contact->place.known &&
+                     !gw_closure_contact_follow(contact, &a, &b, &contact->place, &gap[k]))
+                first->until_search = 0; /* another one may be near */
             any = any || contact->place.known;
         }
         merge_coinciding_rows(u, first);
@@ -592,8 +657,10 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
         first->past = first->past && !any;
         for (int k = 0; k < first->place_count; k++)
             find_beside(u, first, &u->rows[i + k], &a, &b, gap);
-        if (first->until_search <= 0)
-            search_places(u, first, any, &a, &b);
+        double way = gw_distance(centre_from(first, &a, &b), first->searched_at);
+        if (first->until_search <= 0 || way > SEARCH_WAY * first->size)
+            search_places(u, first, any, fmin(FOLLOWED_NEAR, fmax(first->size, 2 * way)), &a, &b,
+                          gap);
         for (int k = 0; k < first->place_count; k++)
             gw_world_follow(m->world, i + k,
                             u->rows[i + k].row.surfaces.place.known && gap[k] < FOLLOWED_NEAR);

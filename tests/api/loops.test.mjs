@@ -182,9 +182,8 @@ test('what begins behind a surface is told which way that faces', () => {
 
 // A valley that is narrower than the ball: on its way down one wall the ball meets the other one, where it stops without
 // rebound. Kept both ways the contact ends there, and the ball rests.
-const valley = (width, depth) => {
-  const n = 17,
-    spans = n - 3,
+const valley = (width, depth, n = 17) => {
+  const spans = n - 3,
     ends = (k) => Math.min(Math.max(k - 3, 0), spans) / spans;
   const row = (y) => Array.from({ length: n }, (_, i) => [width * ((2 * i) / (n - 1) - 1), y]);
   const rows = [-0.2, 0.2].map(row);
@@ -213,4 +212,34 @@ test('a ball in a valley too narrow for it lies on both walls', () => {
         if (contact === 'unilateral') near(x, 0, 1e-4);
         assert.ok(z > 0.14 && z < 0.25, `${what}: ${z}`);
       }
+});
+
+// The other wall comes up within a few millimetres of the ball, and is met before the ball is in it.
+test('both walls of a sharp valley are met in time', () => {
+  const sharp = (n) => {
+    const of = valley(0.3, 0.1, n);
+    of.points = of.points.map((pair) => pair.map(([x, y]) => [x, y, 0.1 * (Math.abs(x) / 0.15 - 1)]));
+    return of;
+  };
+  for (const [n, radius, v] of [
+    [9, 0.06, 0.3],
+    [9, 0.06, 2],
+    [9, 0.12, 0.3],
+    [17, 0.03, 0.3],
+    [17, 0.03, 1],
+    [17, 0.06, 2],
+    [33, 0.03, 0.3],
+    [33, 0.03, 2],
+    [33, 0.06, 0.3],
+  ]) {
+    const it = scene(sharp(n), ball(radius, 0.1 + radius, [v, 0, 0], false), 'rolling', 'unilateral');
+    it.objects[1].pose.p = [-0.15, 0, 0.1 + radius];
+    const { events, energy: e } = run(it, 1).summary;
+    assert.deepEqual(
+      events.filter((event) => event.kind !== 'projected'),
+      [],
+      `${radius} m at ${v} m/s`,
+    );
+    near(e.final, e.initial - e.dissipated, 1e-9);
+  }
 });

@@ -313,12 +313,10 @@ static void a_moving_ground_meets_the_fold(void **state)
     double r = 0.06, wide = 0.1;
     for (int fast = 0; fast < 2; fast++) {
         gw_system_body_def ball = joined(GW_MOBILIZER_FREE, diagonal(1, 2e-3, 2e-3, 2e-3));
-        gw_surface around_it = {.kind = GW_SURFACE_ELLIPSOID,
-                                .semi_axes = {0.2, wide, wide},
-                                .turn = {1, 0, 0, 0}};
+        gw_surface around_it = {
+            .kind = GW_SURFACE_ELLIPSOID, .semi_axes = {0.2, wide, wide}, .turn = {1, 0, 0, 0}};
         ball.position[2] = r - wide;
-        gw_closure_def c =
-            contact(0, sphere(r), GW_MOVING_GROUND(0), around_it, GW_CONTACT_SLIDES);
+        gw_closure_def c = contact(0, sphere(r), GW_MOVING_GROUND(0), around_it, GW_CONTACT_SLIDES);
         c.contact.inside = true;
         gw_system_def def = {.body_count = 1,
                              .closure_count = 1,

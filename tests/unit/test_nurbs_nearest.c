@@ -81,6 +81,83 @@ static void an_exhaustive_search_finds_nothing_closer(void **state)
     assert_true(f.checked > f.steps * 9 / 10);
 }
 
+/* Of the points of a grid that are nearer than their neighbours, those that lead to a minimum. */
+static int sampled_minima(const gw_nurbs *s, gw_vec3 to, double within, gw_vec3 *found)
+{
+    enum { N = 64, MOST = 64 };
+    static double distance[N + 1][N + 1];
+    const gw_nurbs_direction *u = &s->direction[0], *v = &s->direction[1];
+    int count = 0, m = s->dimension == 2 ? N : 2;
+    gw_nurbs_point at;
+    for (int i = 0; i <= N; i++)
+        for (int j = 0; j <= m; j++) {
+            double x[2] = {u->low + (u->high - u->low) * i / N,
+                           m == N ? v->low + (v->high - v->low) * j / N : 0};
+            gw_nurbs_evaluate(s, x, 0, NULL, &at);
+            distance[i][j] = gw_distance(at.d[0][0], to);
+        }
+    for (int i = 1; i < N; i++)
+        for (int j = 1; j < m; j++) {
+            double x[2] = {u->low + (u->high - u->low) * i / N,
+                           m == N ? v->low + (v->high - v->low) * j / N : 0};
+            bool least = true, known = false;
+            for (int k = 0; k < 9; k++)
+                least = least && distance[i][j] <= distance[i + k / 3 - 1][j + k % 3 - 1];
+            if (!least || gw_nurbs_follow(s, to, x, NULL, &at) != GW_NURBS_REGULAR ||
+                gw_distance(at.d[0][0], to) > within - 1e-9)
+                continue;
+            for (int k = 0; k < count; k++)
+                known = known || gw_distance(found[k], at.d[0][0]) < 1e-6 * s->size;
+            if (!known && count < MOST)
+                found[count++] = at.d[0][0];
+        }
+    return count;
+}
+
+static void all_local_minima_are_found(void **state)
+{
+    (void)state;
+    enum { ROOM = 64 };
+    unsigned long long seed = 8;
+    int all = 0, missing = 0, most = 0, sum = 0, queries = 0;
+    for (int trial = 0; trial < 60; trial++) {
+        gw_nurbs *s = trial % 3 ? random_bicubic(&seed, 3 + trial % 8, 0.02 + 0.1 * (trial % 4))
+                                : random_nurbs(&seed, trial);
+        for (int i = 0; i < 30; i++, queries++) {
+            gw_vec3 to = random_point_about(&seed, s), found[ROOM];
+            gw_nurbs_nearest minima[ROOM];
+            double within = gw_random_uniform(&seed, 0.1, 1) * s->size;
+            int expected = sampled_minima(s, to, within, found), cells = 20000;
+            int count = gw_nurbs_minima(s, to, within, &cells, ROOM, minima);
+            sum += cells, most = cells > most ? cells : most, all += count;
+            for (int k = 0; k < count; k++) {
+                gw_nurbs_point at;
+                gw_nurbs_evaluate(s, minima[k].parameter, 1, NULL, &at);
+                gw_vec3 d = gw_sub(at.d[0][0], to);
+                assert_true(gw_distance(at.d[0][0], minima[k].point) <= 1e-12 * s->size);
+                assert_true(minima[k].distance < within);
+                assert_true(fabs(gw_dot(d, gw_unit(at.d[1][0]))) < 1e-8 * s->size);
+                assert_true(k == 0 || minima[k].distance >= minima[k - 1].distance);
+            }
+            for (int k = 0; k < expected; k++) {
+                bool there = false;
+                for (int j = 0; j < count; j++)
+                    there = there || gw_distance(minima[j].point, found[k]) < 1e-6 * s->size;
+                missing += !there;
+            }
+            int few = 20000, of = gw_nurbs_minima(s, to, within, &few, 2, minima + 2);
+            assert_int_equal(of, count < 2 ? count : 2);
+            for (int k = 0; k < of; k++)
+                assert_true(minima[k].distance == minima[2 + k].distance);
+        }
+        gw_nurbs_put(s);
+    }
+    print_message("%d minima in %d queries, %d missing; %.0f cells each, at most %d\n", all,
+                  queries, missing, (double)sum / queries, most);
+    assert_true(all > 900);
+    assert_int_equal(missing, 0);
+}
+
 static void closed_forms_of_primitives_are_met(void **state)
 {
     (void)state;
@@ -295,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_global_point_is_closer_than_any_sample),
         cmocka_unit_test(an_exhaustive_search_finds_nothing_closer),
+        cmocka_unit_test(all_local_minima_are_found),
         cmocka_unit_test(closed_forms_of_primitives_are_met),
         cmocka_unit_test(a_branch_is_followed_in_small_steps_or_an_event_says_so),
         cmocka_unit_test(events_tell_where_a_branch_ends),
