@@ -24,17 +24,20 @@ static bool follows_direction(const gw_submanifold *set)
     return gw_rotation_follows_locus(set->rotation.kind) || set->translation.locus.a != 0;
 }
 
-/* Number of kinks along a parameter: of the shape, and its bends if the set follows its
- * direction. */
+/* Number of kinks along a parameter: of the shape, then the knots at which its first derivative
+ * jumps, so that the rate of the parameter does, and its bends if the set follows its direction. */
 static int kink_count(const gw_submanifold *set, int k)
 {
     const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-    return d->kink_count + (follows_direction(set) ? d->bend_count : 0);
+    return d->kink_count + d->leap_count + (follows_direction(set) ? d->bend_count : 0);
 }
 
 static double kink_of(const gw_nurbs_direction *d, int i)
 {
-    return i < d->kink_count ? d->kinks[i] : d->bends[i - d->kink_count];
+    int bend = i - d->kink_count - d->leap_count;
+    return i < d->kink_count ? d->kinks[i]
+           : bend < 0        ? d->leaps[i - d->kink_count]
+                             : d->bends[bend];
 }
 
 bool gw_guided_has_kinks(const gw_submanifold *set)

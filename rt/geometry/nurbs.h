@@ -36,8 +36,10 @@ typedef struct gw_nurbs_direction {
     double *kinks;       /* ascending; the seam as `low` */
     int bend_count;      /* those at which the tangent is continuous and the curvature jumps */
     double *bends;
-    int uneven_count; /* those at which only second derivatives by the parameter jump */
+    int uneven_count; /* those at which only derivatives by the parameter jump */
     double *uneven;
+    int leap_count; /* the bends and uneven knots at which the first derivative jumps */
+    double *leaps;
     bool partial;   /* a view of a part (gw_nurbs_set_part()) */
     double part[2]; /* its bounds, beyond which its polynomials are extended */
 } gw_nurbs_direction;

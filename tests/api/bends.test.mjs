@@ -456,3 +456,59 @@ test('of a free body, too, it is told that its step failed', () => {
     [['not-finite', 'light']],
   );
 });
+
+// A straight piece, a quarter of a circle and a straight piece, each over as much of the parameter, so that its
+// speed jumps between them.
+test('pieces of other lengths over as much of the parameter keep the speed of what slides over them', () => {
+  const w = Math.SQRT1_2;
+  const weights = [1, 1, 1, w, 1, 1, 1];
+  const knots = [0, 0, 0, 1, 1, 2, 2, 3, 3, 3];
+  for (const radius of [0.2, 0.02]) {
+    const points = [
+      [-1, 0],
+      [-0.5, 0],
+      [0, 0],
+      [radius, 0],
+      [radius, radius],
+      [radius, 0.5],
+      [radius, 1],
+    ];
+    const wire = {
+      type: 'nurbs-curve',
+      degree: 2,
+      knots,
+      points: points.map(([x, y]) => [x, y, 0]),
+      weights,
+    };
+    const gutter = {
+      type: 'nurbs-surface',
+      degree: [2, 1],
+      knots: [knots, [0, 0, 1, 1]],
+      points: points.map(([x, y]) => [-1, 1].map((z) => [x, y, z])),
+      weights: weights.map((e) => [e, e]),
+    };
+    for (const [geometry, feature, across, most] of [
+      [wire, 'curve', 0, 1e-9],
+      [gutter, 'surface', 0.1, 1e-3],
+    ]) {
+      const q = [1, 0, 0, 0];
+      const objects = [
+        { id: 'track', geometry, pose: { p: [0, 0, 0], q }, fixed: true },
+        {
+          id: 'bead',
+          geometry: { type: 'sphere', radius: 0.005 },
+          pose: { p: [-0.5, 0, 0], q },
+          free: true,
+          velocity: { v: [0.97, 0, across], w: [0, 0, 0] },
+        },
+      ];
+      const constraints = [{ id: 'on', type: 'coincident', a: 'bead/center', b: `track/${feature}` }];
+      const done = run({ objects, constraints }, 1);
+      const k = done.count - 1,
+        [x, y] = done.p(k, 'bead'),
+        passed = 0.5 + (Math.PI / 2) * radius + y - radius;
+      assert.ok(Math.abs(x - radius) < 1e-9);
+      assert.ok(Math.abs(passed - 0.97 * 1e-3 * k) < most, `${passed} m along the ${feature}`);
+    }
+  }
+});
