@@ -70,6 +70,9 @@ static bool read_counts(const json_t *value, const wire_path *at, const char *me
     wire_path here = {.parent = at, .name = member};
     if (!given)
         return true;
+    if (json_is_array(given) && json_array_size(given) != (size_t)dimension)
+        return wire_refuse(&here, error, "has %zu entries, must be a whole number%s",
+                           json_array_size(given), dimension == 2 ? ", or two, along u and v" : "");
     for (int k = 0; k < dimension; k++) {
         const json_t *entry = json_is_array(given) ? json_array_get(given, (size_t)k) : given;
         if (!wire_is_whole(entry, 1, MOST_SAMPLES))

@@ -1935,6 +1935,10 @@ test('surfaces are fitted to points, lofted, revolved, swept and converted', asy
     const refused = await request(server, 'POST', '/api/v1/surfaces', { fit: { points, count: 2 } });
     assert.equal(refused.status, 400);
     assert.deepEqual(refused.json.errors[0].pointer, '/fit/count');
+    for (const degree of [[2], [2, 2, 2]]) {
+      const { status, json } = await request(server, 'POST', '/api/v1/surfaces', { fit: { points, degree } });
+      assert.deepEqual([status, json.errors[0].pointer], [400, '/fit/degree']);
+    }
     const wrong = async (revolve) =>
       (await request(server, 'POST', '/api/v1/surfaces', { revolve })).json.errors[0].pointer;
     assert.equal(await wrong({ profile: [...profile, 7] }), '/revolve/profile/3');
