@@ -244,6 +244,21 @@ suite('the keyboard', () => {
     await press('Escape');
   });
 
+  test('a dialog whose code is fetched first gives the keyboard back', async () => {
+    await visit('cone-on-cylinder', {});
+    for (const name of ['Gallery of scenes', 'Add a surface or a curve']) {
+      await page.locator(`button[aria-label="${name}"]`).focus();
+      await press('Enter');
+      await page.waitForSelector('dialog[open]');
+      await press('Escape');
+      await isFocused(new RegExp(name));
+    }
+    await command('gallery');
+    await page.waitForSelector('dialog[open] .cards');
+    await press('Escape');
+    await isFocused(/Add a surface or a curve/);
+  });
+
   test('a line that is deleted leaves the keyboard on the next one', async () => {
     await visit('paper-circle');
     const names = async () => (await constraints()).map(({ id }) => id);

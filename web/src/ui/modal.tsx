@@ -1,6 +1,7 @@
 // A dialog over the page, which is inert meanwhile (app.tsx), except HALT. It is not a modal dialog of the browser,
 // since nothing can be drawn above one. Esc and a click beside it close it, unless it is locked.
 
+import { effect } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import * as store from '../state/store';
@@ -8,6 +9,15 @@ import { Icon } from './icons';
 
 // The element that had the focus before the first of consecutive dialogs.
 let before: Element | null = null;
+
+// It is noted when the dialog is asked for: once the page is inert, and while the dialog's code is fetched, nothing has
+// the focus. Forgotten if the dialog never comes.
+effect(() => {
+  const asked = store.dialog.value !== '';
+  if (document.querySelector('dialog[open]')) return;
+  if (!asked) before = null;
+  else if (!before?.isConnected) before = document.activeElement;
+});
 
 export const closeDialog = (): void => {
   store.dialog.value = '';
@@ -33,7 +43,7 @@ export function Modal(p: {
     return () => {
       document.removeEventListener('keydown', key);
       setTimeout(() => {
-        if (document.querySelector('dialog[open]')) return; // another dialog follows
+        if (store.dialog.value !== '' || document.querySelector('dialog[open]')) return; // another dialog follows
         if (before instanceof HTMLElement) before.focus(); // the page is no longer inert
         before = null;
       });
