@@ -24,20 +24,25 @@ static bool follows_direction(const gw_submanifold *set)
     return gw_rotation_follows_locus(set->rotation.kind) || set->translation.locus.a != 0;
 }
 
-/* Number of kinks along a parameter: of the shape, then the knots at which its first derivative
- * jumps, so that the rate of the parameter does, and its bends if the set follows its direction. */
+/* Number of kinks along a parameter: of the shape; the knots at which its first derivative jumps,
+ * so that the rate of the parameter does; those at which its second one does, beside an edge or
+ * passed by a fast body, which has no other coordinates there; and its bends if the set follows its
+ * direction. */
 static int kink_count(const gw_submanifold *set, int k)
 {
     const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-    return d->kink_count + d->leap_count + (follows_direction(set) ? d->bend_count : 0);
+    return d->kink_count + d->leap_count + d->uneven_count +
+           (follows_direction(set) ? d->bend_count : 0);
 }
 
 static double kink_of(const gw_nurbs_direction *d, int i)
 {
-    int bend = i - d->kink_count - d->leap_count;
-    return i < d->kink_count ? d->kinks[i]
-           : bend < 0        ? d->leaps[i - d->kink_count]
-                             : d->bends[bend];
+    const int count[] = {d->kink_count, d->leap_count, d->uneven_count};
+    const double *const list[] = {d->kinks, d->leaps, d->uneven};
+    for (int j = 0; j < 3; i -= count[j++])
+        if (i < count[j])
+            return list[j][i];
+    return d->bends[i];
 }
 
 bool gw_guided_has_kinks(const gw_submanifold *set)
