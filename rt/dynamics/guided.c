@@ -324,19 +324,19 @@ static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double d
                           double *z_dot, gw_step *step)
 {
     gw_edge_stops stops;
-    double came[6];
+    double came[6], momentum[6];
     stage s;
     if (!gw_guided_find_edges(chart, z, z_dot, dt, &stops))
         return;
     step->edge = true;
     double before = kinetic_energy_at(body, chart, z, z_dot, &s);
+    gw_guided_momentum(s.inertia, body->def.set.dof, z_dot, momentum);
     memcpy(came, z_dot, sizeof came);
     do {
         for (int i = 0; i < stops.count; i++)
             z[stops.k[i]] = stops.at[i];
-        memcpy(z_dot, came, sizeof came);
-        kinetic_energy_at(body, chart, z, z_dot, &s);
-        gw_guided_stop_outward(s.inertia, body->def.set.dof, &stops, z_dot);
+        kinetic_energy_at(body, chart, z, came, &s);
+        gw_guided_stop_momentum(s.inertia, body->def.set.dof, &stops, momentum, came, z_dot);
     } while (gw_guided_is_driven_over_edge(chart, came, z_dot, &stops, z));
     step->dissipated += before - kinetic_energy_at(body, chart, z, z_dot, &s);
 }

@@ -9,7 +9,11 @@
  * fails where the edges are not orthogonal in the metric of the inertia: each stop drives the body
  * over the other edge. So the other edge counts as well where the first stop drives the body over
  * it in what is left of the step, by (w' - w) since, with `since` the time from when the first was
- * passed. On the loop's thread, RT safe.
+ * passed.
+ *
+ * A step ends past an edge and is taken back along the parameter k that the edge bounds, as is the
+ * edge's force. Momenta along the other parameters stay, velocities do not: M changes on the way.
+ * On the loop's thread, RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -94,6 +98,36 @@ void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *st
     for (int i = 0; i < stops->count; i++)
         for (int j = 0; j < n; j++)
             z_dot[j] -= p[i] * push[i][j];
+}
+
+void gw_guided_momentum(double (*ldl)[6], int n, const double *z_dot, double *momentum)
+{
+    double y[6];
+    for (int i = 0; i < n; i++) {
+        y[i] = z_dot[i];
+        for (int k = i + 1; k < n; k++)
+            y[i] += ldl[k][i] * z_dot[k];
+        y[i] /= ldl[i][i];
+        momentum[i] = y[i];
+        for (int k = 0; k < i; k++)
+            momentum[i] += ldl[i][k] * y[k];
+    }
+}
+
+void gw_guided_stop_momentum(double (*inertia)[6], int n, const gw_edge_stops *stops,
+                             const double *momentum, const double *came, double *z_dot)
+{
+    double stopped[6], before = 0, after = 0;
+    memcpy(z_dot, momentum, (size_t)n * sizeof *z_dot);
+    gw_ldl_solve(inertia, n, z_dot);
+    gw_guided_stop_outward(inertia, n, stops, z_dot);
+    gw_guided_momentum(inertia, n, z_dot, stopped);
+    for (int i = 0; i < n; i++) {
+        before += momentum[i] * came[i];
+        after += stopped[i] * z_dot[i];
+    }
+    for (int i = 0; i < n && after > before; i++)
+        z_dot[i] *= sqrt(fmax(0, before) / after);
 }
 
 GW_TARGET_CLONES

@@ -293,6 +293,13 @@ bool gw_guided_is_driven_over_edge(const gw_chart *chart, const double *came, co
 /* Inelastic stop at edges: impulses remove from the n velocities z_dot what leads out over the
  * edges (guided_edges.c). `inertia` is factored by gw_ldl(). */
 void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *z_dot);
+/* The momenta M z' of n velocities; M is factored by gw_ldl(). */
+void gw_guided_momentum(double (*inertia)[6], int n, const double *z_dot, double *momentum);
+/* The same stop of a body that came with this momentum and the velocities `came` past the edges, to
+ * which it is taken back, where the inertia is this one: with z_dot it has the momenta along the
+ * edges, and at most the energy with which it came. */
+void gw_guided_stop_momentum(double (*inertia)[6], int n, const gw_edge_stops *stops,
+                             const double *momentum, const double *came, double *z_dot);
 
 /* Kinetic energy before and after a step, and the work of the hand and of gravity in it (J). */
 typedef struct gw_step_energies {

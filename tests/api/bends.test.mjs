@@ -1,7 +1,9 @@
 // What keeps to the normal of a surface turns at another rate at knots where the curvature jumps.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { about, add, far, G, rotate, run, sized } from './headless.mjs';
+import { guideway } from './server.mjs';
 
 const COUNT = 7;
 const clamped = (degree) => {
@@ -511,4 +513,33 @@ test('pieces of other lengths over as much of the parameter keep the speed of wh
       assert.ok(Math.abs(passed - 0.97 * 1e-3 * k) < most, `${passed} m along the ${feature}`);
     }
   }
+});
+
+// A puck on a disc slides out to its rim, whose force is radial: the angular momentum about the middle stays, at the
+// impact, which the step goes past, and on the way round.
+test('a puck keeps its angular momentum at the rim of a disc and along it', () => {
+  const made = spawnSync(guideway, ['surface', '-'], {
+    input: JSON.stringify({ convert: { type: 'disc', radius: 0.05 } }),
+    encoding: 'utf8',
+  });
+  const q = [1, 0, 0, 0];
+  const objects = [
+    { id: 'disc', geometry: JSON.parse(made.stdout).geometry, pose: { p: [0, 0, 0], q }, fixed: true },
+    {
+      id: 'puck',
+      geometry: { type: 'sphere', radius: 0.005 },
+      pose: { p: [0.025, 0, 0], q },
+      free: true,
+      velocity: { v: [1, 0.2, 0], w: [0, 0, 0] },
+    },
+  ];
+  const constraints = [{ id: 'on', type: 'coincident', a: 'puck/center', b: 'disc/surface' }];
+  const { summary } = run({ objects, constraints }, 3);
+  assert.deepEqual(
+    summary.events.map((e) => e.kind),
+    ['edge'],
+  );
+  const mass = (4 / 3) * Math.PI * 0.005 ** 3 * 1000;
+  const wanted = (mass * 0.1 ** 2) / 2; // it came with 0.005 m2/s
+  assert.ok(Math.abs(summary.energy.final / wanted - 1) < 1e-5, `${summary.energy.final} of ${wanted} J`);
 });
