@@ -464,6 +464,7 @@ int gw_curve_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, bool all, gw_edge *edges)
 {
     int count = 0;
+    bool found = false;
     pair x;
     for (int side = 0; side < 2; side++) {
         const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
@@ -471,7 +472,8 @@ int gw_curve_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
         double z = side ? k->place.b[0] : k->place.a[0];
         if (!shape || !gw_edge_at(shape, side, 0, z, all, e))
             continue;
-        if (!pair_at(k, a, b, &k->place, &x))
+        found = found || pair_at(k, a, b, &k->place, &x);
+        if (!found)
             return 0;
         gw_vec3 q = gw_cross(gw_cross(x.b[1], x.e), x.b[1]);
         const double *by = x.inverse[side];

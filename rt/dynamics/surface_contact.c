@@ -752,6 +752,7 @@ int gw_surface_contact_edges(const gw_closure_contact *k, const gw_body_frame *a
                              const gw_body_frame *b, bool all, gw_edge *edges)
 {
     int count = 0;
+    bool found = false;
     gw_normal_system s;
     if (gw_contact_is_of_curves(k))
         return gw_curve_contact_edges(k, a, b, all, edges);
@@ -761,7 +762,8 @@ int gw_surface_contact_edges(const gw_closure_contact *k, const gw_body_frame *a
         for (int i = 0; shape && i < shape->dimension; i++) {
             if (!gw_edge_at(shape, side, i, x[i], all, &edges[count]))
                 continue;
-            if (!gw_normal_system_at(k, a, b, &k->place, &s))
+            found = found || gw_normal_system_at(k, a, b, &k->place, &s);
+            if (!found)
                 return 0;
             const gw_patch *own = side ? &s.b : &s.a;
             double none[2] = {0, 0}, rate[2] = {own->to[i][0], own->to[i][1]};
