@@ -449,9 +449,17 @@ gw_vec3 gw_out_of_surface(const gw_free_form_query *q, gw_vec3 x)
 bool gw_foot_of_centre(gw_free_form_query *q, gw_foot *t)
 {
     const gw_convex *c = q->convex;
-    double range = c->size + c->rounding + q->reach + q->form->deviation;
-    if (!gw_finite3(q->centre) ||
-        !gw_foot_nearest(q->form, gw_into_surface(q, q->centre), range, t))
+    double near = fmax(c->rounding + q->reach + q->form->deviation, 0.1 * c->size);
+    double farthest = c->size + c->rounding + q->reach + q->form->deviation;
+    gw_vec3 x = gw_into_surface(q, q->centre);
+    bool found = false;
+    /* the triangles within a range are as many as its square */
+    for (double range = near; !found && gw_finite3(q->centre); range *= 2) {
+        found = gw_foot_nearest(q->form, x, fmin(range, farthest), t);
+        if (range >= farthest)
+            break;
+    }
+    if (!found)
         return false;
     q->side = t->height < 0 && !q->form->mesh->closed ? -1 : 1;
     return true;
