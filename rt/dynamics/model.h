@@ -107,6 +107,9 @@ typedef struct gw_model_ops {
     /* Acceleration without the hand and contacts: D^-1 P (-B - G - damping + motors), generalised
      * (dof entries), at `speed` times the model's velocities. */
     void (*free_acceleration)(const gw_model *model, double speed, double *a);
+    /* The same as the mean over a step of h that is taken implicitly, whether the model steps so or
+     * not: (D + h C + h^2 K)^-1 P (f - h K v). NULL: the model has neither C nor K. */
+    void (*free_acceleration_over)(const gw_model *model, double h, double speed, double *a);
     /* The bodies: their number, poses and twists (of the origins). */
     int (*bodies)(const gw_model *model);
     void (*body)(const gw_model *model, int index, gw_pose *world_from_body, gw_twist *twist);
@@ -201,6 +204,15 @@ static inline void gw_model_free_acceleration(const gw_model *m, double *a)
 static inline void gw_model_free_acceleration_at(const gw_model *m, double speed, double *a)
 {
     m->ops->free_acceleration(m, speed, a);
+}
+
+static inline void gw_model_free_acceleration_over(const gw_model *m, double h, double speed,
+                                                   double *a)
+{
+    if (m->ops->free_acceleration_over)
+        m->ops->free_acceleration_over(m, h, speed, a);
+    else
+        m->ops->free_acceleration(m, speed, a);
 }
 
 static inline int gw_model_bodies(const gw_model *m)

@@ -12,6 +12,7 @@
 
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/system_bristles.h"
+#include "rt/dynamics/system_jacobian.h"
 #include "rt/dynamics/system_kinks.h"
 #include "rt/dynamics/system_step.h"
 #include "rt/dynamics/system_unilateral.h"
@@ -110,139 +111,16 @@ static void model_held(const gw_model *model, gw_pose *world_from_held, gw_twist
     gw_system_held_frame(system_of(model), world_from_held, twist);
 }
 
-/* The columns of J Q with the projection Q = 1 - D^-1 A^T (A D^-1 A^T)^+ A onto the motions that
- * the rows A allow, row by row: Q^T j = j + A^T lambda for each row j of J. D^-1 Q^T j goes into
- * `answers` if not NULL. */
-static void project_columns(gw_system *s, double (*columns)[6], double *answers)
-{
-    for (int l = 0; l < 6; l++) {
-        for (int i = 0; i < s->dof; i++)
-            s->generalised[i] = columns[i][l];
-        gw_system_apply_inverse_inertia(s, false);
-        if (answers)
-            gw_system_gather(s, answers + l * s->dof);
-        for (int i = 0; i < s->body_count; i++) {
-            memset(s->bodies[i].force, 0, sizeof s->bodies[i].force);
-            memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
-        }
-        gw_closures_push_multipliers(s);
-        /* J_c^T of the multipliers' wrenches, from the leaves to the roots */
-        for (int i = s->body_count - 1; i >= 0; i--) {
-            gw_system_body *k = &s->bodies[i];
-            for (int j = 0; j < k->dof; j++)
-                columns[k->first + j][l] += k->rest[j] + gw_dot6(k->columns[j], k->force);
-            if (k->def.parent < 0)
-                continue;
-            double *p = s->bodies[k->def.parent].force;
-            gw_vec3 f = gw_linear_part(k->force);
-            gw_vec3 t = gw_add(gw_angular_part(k->force), gw_cross(k->r, f));
-            p[0] += f.x, p[1] += f.y, p[2] += f.z, p[3] += t.x, p[4] += t.y, p[5] += t.z;
-        }
-    }
-}
-
-/* The accelerations due to the rows' bias: (1 - Q) v-dot. */
-static void answer_bias(gw_system *s)
-{
-    gw_closures_set_bias(s);
-    gw_closures_apply_inverse(s);
-}
-
-/* Columns of the Jacobian of a point `at` fixed to a body, by the path to the root. */
-static void tree_columns(gw_system *s, int body, gw_vec3 at, double (*columns)[6])
-{
-    gw_planar_expand(s);
-    memset(columns, 0, (size_t)s->dof * sizeof *columns);
-    for (int i = body; i >= 0; i = s->bodies[i].def.parent) {
-        const gw_system_body *k = &s->bodies[i];
-        gw_vec3 to = gw_sub(at, k->pose.p);
-        for (int j = 0; j < k->dof; j++) {
-            gw_vec3 w = gw_angular_part(k->columns[j]);
-            gw_spatial_set(columns[k->first + j],
-                           gw_add(gw_linear_part(k->columns[j]), gw_cross(w, to)), w);
-        }
-    }
-}
-
-/* Columns with position rows only, if there are velocity rows; else false. */
-static bool positional_of(gw_system *s, int body, const gw_pose *body_from_held,
-                          double (*columns)[6])
-{
-    if (s->row_count == s->position_rows)
-        return false;
-    tree_columns(s, body, gw_pose_point(&s->bodies[body].pose, body_from_held->p), columns);
-    gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
-    project_columns(s, columns, NULL);
-    gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
-    return true;
-}
-
-static void compute_jacobian(gw_system *s, int body, const gw_pose *body_from_held,
-                             gw_system_jacobian *out)
-{
-    const gw_system_body *held = &s->bodies[body];
-    double(*columns)[6] = out->columns;
-    gw_planar_expand(s);
-    gw_vec3 arm = gw_rotate(held->pose.q, body_from_held->p), at = gw_add(held->pose.p, arm);
-    gw_vec3 alpha = gw_angular_part(held->coasting);
-    gw_vec3 a = gw_add(gw_linear_part(held->coasting), gw_cross(alpha, arm));
-    a = gw_add(a, gw_cross(held->twist.w, gw_cross(held->twist.w, arm)));
-    tree_columns(s, body, at, columns);
-    if (s->row_count > 0) {
-        project_columns(s, columns, out->answers);
-        answer_bias(s);
-        gw_twist asked = gw_acceleration_of(held);
-        a = gw_add(a, gw_add(asked.v, gw_cross(asked.w, arm)));
-        alpha = gw_add(alpha, asked.w);
-    }
-    gw_spatial_set(out->drift, a, alpha);
-    out->stamp = s->stamp;
-    out->body = body;
-    out->body_from_held = *body_from_held;
-    out->answered = s->row_count > 0 ? 0x3f : 0;
-}
-
-static void jacobian_of(gw_system *s, int slot, int body, const gw_pose *body_from_held,
-                        double (*columns)[6], double *drift)
-{
-    gw_system_jacobian *x = &s->jacobian[slot];
-    if (x->stamp != s->stamp || x->body != body ||
-        memcmp(&x->body_from_held, body_from_held, sizeof *body_from_held) != 0)
-        compute_jacobian(s, body, body_from_held, x);
-    memcpy(columns, x->columns, (size_t)s->dof * sizeof *columns);
-    memcpy(drift, x->drift, sizeof x->drift);
-}
-
-/* The cache entry for D^-1 P w if w is a row of a Jacobian of this state (`kept`: it is filled);
- * else NULL. */
-static double *answer_to(gw_system *s, const double *force, bool *kept)
-{
-    for (int slot = 0; slot < 2; slot++) {
-        gw_system_jacobian *x = &s->jacobian[slot];
-        for (int l = 0; l < 6 && x->stamp == s->stamp; l++) {
-            int same = 0;
-            while (same < s->dof && x->columns[same][l] == force[same])
-                same++;
-            if (same < s->dof)
-                continue;
-            *kept = x->answered >> l & 1;
-            x->answered |= 1u << l;
-            return x->answers + l * s->dof;
-        }
-    }
-    return NULL;
-}
-
 static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
 {
     gw_system *s = system_of(model);
-    jacobian_of(s, 0, s->held, &s->body_from_held, columns, drift);
+    gw_system_jacobian_of(s, 0, s->held, &s->body_from_held, columns, drift);
 }
 
 static bool model_positional(const gw_model *model, double (*columns)[6])
 {
     gw_system *s = system_of(model);
-    return positional_of(s, s->held, &s->body_from_held, columns);
+    return gw_system_positional_of(s, s->held, &s->body_from_held, columns);
 }
 
 static void model_apply_inverse(const gw_model *model, const double *force, double *acceleration)
@@ -250,7 +128,7 @@ static void model_apply_inverse(const gw_model *model, const double *force, doub
     gw_system *s = system_of(model);
     const size_t bytes = (size_t)s->dof * sizeof *force;
     bool kept = false;
-    double *answer = answer_to(s, force, &kept);
+    double *answer = gw_system_answer_to(s, force, &kept);
     if (!kept) {
         memcpy(s->generalised, force, bytes);
         gw_system_apply_inverse_inertia(s, false);
@@ -339,6 +217,16 @@ static void model_free_acceleration(const gw_model *model, double speed, double 
 {
     gw_system *s = system_of(model);
     gw_system_free_acceleration_at(s, (const gw_system_state *)model, speed, a);
+}
+
+static void model_free_acceleration_over(const gw_model *model, double h, double speed, double *a)
+{
+    gw_system *s = system_of(model);
+    if (s->local || !gw_system_takes_load(model)) {
+        gw_system_free_acceleration_at(s, (const gw_system_state *)model, speed, a);
+        return;
+    }
+    gw_system_free_acceleration_over(s, (const gw_system_state *)model, h, speed, a);
 }
 
 static int model_bodies(const gw_model *model)
@@ -628,18 +516,26 @@ static void view_held(const gw_model *view, gw_pose *world_from_held, gw_twist *
 static void view_jacobian(const gw_model *view, double (*columns)[6], double *drift)
 {
     const gw_system_view *v = (const gw_system_view *)view;
-    jacobian_of(system_of(viewed_model(view)), 1, v->held, &v->body_from_held, columns, drift);
+    gw_system_jacobian_of(system_of(viewed_model(view)), 1, v->held, &v->body_from_held, columns,
+                          drift);
 }
 
 static bool view_positional(const gw_model *view, double (*columns)[6])
 {
     const gw_system_view *v = (const gw_system_view *)view;
-    return positional_of(system_of(viewed_model(view)), v->held, &v->body_from_held, columns);
+    return gw_system_positional_of(system_of(viewed_model(view)), v->held, &v->body_from_held,
+                                   columns);
 }
 
 static void view_apply_inverse(const gw_model *view, const double *force, double *acceleration)
 {
     model_apply_inverse(viewed_model(view), force, acceleration);
+}
+
+static void view_apply_inverse_over(const gw_model *view, double h, bool explicit,
+                                    const double *force, double *acceleration)
+{
+    model_apply_inverse_over(viewed_model(view), h, explicit, force, acceleration);
 }
 
 static void view_energy(const gw_model *view, double *kinetic, double *potential)
@@ -669,6 +565,11 @@ static void view_free_acceleration(const gw_model *view, double speed, double *a
     model_free_acceleration(viewed_model(view), speed, a);
 }
 
+static void view_free_acceleration_over(const gw_model *view, double h, double speed, double *a)
+{
+    model_free_acceleration_over(viewed_model(view), h, speed, a);
+}
+
 static int view_bodies(const gw_model *view)
 {
     return model_bodies(viewed_model(view));
@@ -696,11 +597,13 @@ gw_model *gw_system_second_model(gw_system *s, int index, const gw_pose *body_fr
                                  .held = view_held,
                                  .jacobian = view_jacobian,
                                  .apply_inverse = view_apply_inverse,
+                                 .apply_inverse_over = view_apply_inverse_over,
                                  .energy = view_energy,
                                  .step = view_step,
                                  .velocity = view_velocity,
                                  .kick = view_kick,
                                  .free_acceleration = view_free_acceleration,
+                                 .free_acceleration_over = view_free_acceleration_over,
                                  .bodies = view_bodies,
                                  .body = view_body,
                                  .pull_back = view_pull_back,
@@ -727,6 +630,7 @@ static void init_model(gw_system *s)
                             .velocity = model_velocity,
                             .kick = model_kick,
                             .free_acceleration = model_free_acceleration,
+                            .free_acceleration_over = model_free_acceleration_over,
                             .bodies = model_bodies,
                             .body = model_body,
                             .pull_back = model_pull_back,

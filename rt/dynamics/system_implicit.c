@@ -146,3 +146,18 @@ void gw_system_free_acceleration_at(gw_system *s, const gw_system_state *state, 
     if (speed != 1)
         scale_velocities(s, state, 1);
 }
+
+void gw_system_free_acceleration_over(gw_system *s, const gw_system_state *state, double h,
+                                      double speed, double *a)
+{
+    if (speed != 1)
+        scale_velocities(s, state, speed);
+    memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
+    memset(s->motor_states, 0, (size_t)s->dof);
+    s->substep = h;
+    gw_system_accelerate_implicitly(s, h, s->motor_states);
+    gw_system_gather(s, a);
+    gw_system_update(s);
+    if (speed != 1)
+        scale_velocities(s, state, 1);
+}

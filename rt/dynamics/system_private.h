@@ -894,5 +894,7 @@ void gw_system_step(gw_system *system, const gw_forces *forces, double dt, gw_st
  * that steps implicitly the mean over the coming step. */
 void gw_system_free_acceleration_at(gw_system *system, const gw_system_state *state, double speed,
                                     double *a);
+void gw_system_free_acceleration_over(gw_system *system, const gw_system_state *state, double h,
+                                      double speed, double *a);
 
 #endif

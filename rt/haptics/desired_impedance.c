@@ -16,7 +16,11 @@
 #define STIFF                                                                                      \
     0.5 /* h |Lambda_d^-1 b_d| + h sqrt|Lambda_d^-1 k_d|: more is integrated implicitly            \
          */
-#define RESISTED 1e-9 /* of the largest singular value: the constraints', not a light mass */
+#define STIFF_INSIDE 0.2  /* D/(M_d + D) of the model's own dampers and springs: the same */
+#define ALL_MASS     0.5  /* L/(L + D): the model's own mass shows in full, */
+#define NO_MASS      0.2  /* or not at all: another one cannot be felt in its place */
+#define JUMP         0.05 /* of the gains in a tick */
+#define RESISTED     1e-9 /* of the largest singular value: the constraints', not a light mass */
 
 /* ---- axes of the held frame ------------------------------------------------------------------ */
 
@@ -152,56 +156,227 @@ static double gain_of(double s)
     return s > 0 ? fmin(1 / s, GW_DESIRED_MASS_RATIO) : 1;
 }
 
-/* V diag(g) V^T, rows times `left`, columns times `right`. */
-static void spectral_product(const double v[6][6], const double g[6], const double left[6],
-                             const double right[6], double out[6][6])
+/* In the basis V of directions, with m = M_d^(1/2) and m Lambda^-1 m = V S V^T. */
+typedef struct desired_basis {
+    double m[6], v[6][6], s[6];
+    double change[6]; /* (1/g - 1)/S of M_d - Lambda; 0 along resisted directions */
+} desired_basis;
+
+static void basis_of(gw_desired_impedance *d, const double own[6][6], desired_basis *x)
+{
+    double n[6][6];
+    for (int i = 0; i < 6; i++)
+        x->m[i] = sqrt(d->def.mass[i]);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            n[i][j] = x->m[i] * own[i][j] * x->m[j];
+    gw_small_svd(6, n, x->s, x->v);
+    d->too_light = 0;
+    for (int k = 0; k < 6; k++) {
+        x->s[k] = x->s[k] > RESISTED * x->s[0] ? x->s[k] : 0;
+        x->change[k] = x->s[k] > 0 ? (1 / gain_of(x->s[k]) - 1) / x->s[k] : 0;
+        d->too_light += x->s[k] > 0 && x->s[k] * GW_DESIRED_MASS_RATIO < 1;
+    }
+}
+
+/* V^T m A m V, of an inverse inertia A in the axes of the held frame. */
+static void into_basis(const desired_basis *x, const double a[6][6], double out[6][6])
+{
+    double half[6][6];
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++) {
+            half[i][k] = 0;
+            for (int j = 0; j < 6; j++)
+                half[i][k] += x->m[i] * a[i][j] * x->m[j] * x->v[j][k];
+        }
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++) {
+            out[i][k] = 0;
+            for (int j = 0; j < 6; j++)
+                out[i][k] += x->v[j][i] * half[j][k];
+        }
+}
+
+/* V A V^T, rows times `left`, columns times `right`. */
+static void out_of_basis(const desired_basis *x, const double a[6][6], const double left[6],
+                         const double right[6], double out[6][6])
 {
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) {
             double sum = 0;
             for (int k = 0; k < 6; k++)
-                sum += v[i][k] * g[k] * v[j][k];
+                for (int l = 0; l < 6; l++)
+                    sum += x->v[i][k] * a[k][l] * x->v[j][l];
             out[i][j] = left[i] * sum * right[j];
         }
 }
 
+/* A^-1 by Gauss and Jordan with pivots in rows; A is regular. */
+static void invert(double a[6][6], double out[6][6])
+{
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            out[i][j] = i == j;
+    for (int k = 0; k < 6; k++) {
+        int best = k;
+        for (int i = k + 1; i < 6; i++)
+            best = fabs(a[i][k]) > fabs(a[best][k]) ? i : best;
+        for (int j = 0; j < 6; j++) {
+            double x = a[k][j], y = out[k][j];
+            a[k][j] = a[best][j], a[best][j] = x;
+            out[k][j] = out[best][j], out[best][j] = y;
+        }
+        double pivot = 1 / a[k][k];
+        for (int j = 0; j < 6; j++)
+            a[k][j] *= pivot, out[k][j] *= pivot;
+        for (int i = 0; i < 6; i++) {
+            double factor = i == k ? 0 : a[i][k];
+            for (int j = 0; j < 6 && factor != 0; j++)
+                a[i][j] -= factor * a[k][j], out[i][j] -= factor * out[k][j];
+        }
+    }
+}
+
 /*
- * With m = M_d^(1/2) and m Lambda^-1 m = V S V^T, in the axes of the held frame:
+ * With T = m Lambda^-1 m in the basis, M = S^-1/g there (M_d, bounded) and L = S^-1:
  *
- *   F = m V g V^T m^-1 F_felt + m V (g - 1)/S V^T m a,   Lambda_d^-1 = m^-1 V S g V^T m^-1
+ *   G = (1 + (M - L) T)^-1,   F = m V G V^T m^-1 F_felt + m V G (L - M) V^T m a,
+ *   Lambda_d^-1 = m^-1 V T G V^T m^-1
  *
  * accelerates the model, whose own free acceleration is a + c + J-dot v, by
- * Lambda_d^-1 (F_felt + Lambda a) + c + J-dot v: eq. 4 with F_env = Lambda a (eq. 13), as g = 1/S.
+ * Lambda_d^-1 (F_felt + Lambda a) + c + J-dot v: eq. 4 with F_env = Lambda a (eq. 13), as T = S and
+ * G = g = 1/S.
+ *
+ * Where the model's own dampers and springs are stiff for the step, T and a are means over an
+ * implicit one: T^-1 = L + D with D = h C + h^2 K as it acts at the held frame, T G = (M + D)^-1.
+ * Scaled as it is when the step begins, what they exert would grow from step to step.
  *
  * c is the part that is quadratic in the velocities (Coriolis and centripetal terms). Like J-dot v
  * it is not scaled: only the sum of both is independent of the coordinates. Scaled by g it would do
  * work on the bodies joined to the held one, and a light load would accelerate without bound.
  */
-static void impose_mass(gw_desired_impedance *d, const double own[6][6], const double a[6])
+static void impose_mass(gw_desired_impedance *d, const desired_basis *x, const double t[6][6],
+                        const double a[6], double lighter[6])
 {
-    double n[6][6], s[6], v[6][6], g[6], h[6], sg[6], m[6], back[6], from[6][6], felt[6][6];
+    double gain[6][6], from[6][6], tg[6][6], sum[6][6], back[6];
     for (int i = 0; i < 6; i++) {
-        m[i] = sqrt(d->def.mass[i]);
-        back[i] = 1 / m[i];
+        back[i] = 1 / x->m[i];
+        for (int j = 0; j < 6; j++)
+            sum[i][j] = (i == j) + x->change[i] * t[i][j];
+    }
+    invert(sum, gain);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) {
+            from[i][j] = -gain[i][j] * x->change[j];
+            tg[i][j] = 0;
+            for (int k = 0; k < 6; k++)
+                tg[i][j] += t[i][k] * gain[k][j];
+        }
+    out_of_basis(x, (const double(*)[6])gain, x->m, back, d->gain);
+    out_of_basis(x, (const double(*)[6])from, x->m, x->m, sum);
+    gw_matrix6_apply((const double(*)[6])sum, a, d->by_environment);
+    for (int j = 0; j < 6; j++)
+        for (int i = 0; i < 6 && x->change[j] >= 0; i++)
+            from[i][j] = 0;
+    out_of_basis(x, (const double(*)[6])from, x->m, x->m, sum);
+    gw_matrix6_apply((const double(*)[6])sum, a, lighter);
+    out_of_basis(x, (const double(*)[6])t, back, back, sum);
+    gw_matrix6_apply((const double(*)[6])sum, d->by_environment, d->free);
+    for (int i = 0; i < 6; i++) {
+        d->free[i] += a[i];
+        for (int j = 0; j < 6; j++)
+            sum[i][j] = 0.5 * (tg[i][j] + tg[j][i]);
+    }
+    out_of_basis(x, (const double(*)[6])sum, back, back, d->inverse);
+}
+
+/* The free acceleration is a mean over the step where M_d is lighter than the model. */
+static void take_means(const desired_basis *x, const double mean[6], double a[6])
+{
+    double along[6] = {0};
+    for (int k = 0; k < 6; k++)
+        for (int i = 0; i < 6 && x->change[k] < 0; i++)
+            along[k] += x->v[i][k] * x->m[i] * (mean[i] - a[i]);
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++)
+            a[i] += x->v[i][k] * along[k] / x->m[i];
+}
+
+/* True if dampers and springs of the model's own are stiff for the step, against M_d where it is
+ * lighter than the model, else against the model: by the diagonals of 1 - M (M + D)^-1 and 1 - L (L
+ * + D)^-1. `t` then has the means over the step where M_d is lighter, as far as the model's mass
+ * shows at all beside D. Where M_d is heavier, what they exert is partly taken back, which needs no
+ * mean. */
+static bool is_stiff_inside(desired_basis *x, double t[6][6])
+{
+    double sum[6][6], gain[6][6], share = 0, change[6];
+    for (int i = 0; i < 6; i++) {
+        double mass_shows = x->s[i] > 0 ? t[i][i] / x->s[i] : 1;
+        change[i] = x->change[i];
+        if (change[i] < 0) {
+            change[i] *= fmin(fmax((mass_shows - NO_MASS) / (ALL_MASS - NO_MASS), 0), 1);
+            continue;
+        }
+        share += 1 - mass_shows;
+        for (int j = 0; j < 6; j++)
+            t[i][j] = t[j][i] = i == j ? x->s[i] : 0;
     }
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
-            n[i][j] = m[i] * own[i][j] * m[j];
-    gw_small_svd(6, n, s, v);
-    d->too_light = 0;
-    for (int k = 0; k < 6; k++) {
-        s[k] = s[k] > RESISTED * s[0] ? s[k] : 0;
-        g[k] = gain_of(s[k]);
-        h[k] = s[k] > 0 ? (g[k] - 1) / s[k] : 0;
-        sg[k] = s[k] * g[k];
-        d->too_light += s[k] > 0 && s[k] * GW_DESIRED_MASS_RATIO < 1;
+            sum[i][j] = (i == j) + x->change[i] * t[i][j];
+    invert(sum, gain);
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6 && x->change[i] < 0; k++)
+            share += (i == k) - t[i][k] * gain[k][i] * (x->change[i] + 1 / x->s[i]);
+    if (!(share > STIFF_INSIDE))
+        return false;
+    memcpy(x->change, change, sizeof change);
+    return true;
+}
+
+/* True if the gains changed too much in a tick to be extrapolated: near a singular posture. */
+static bool has_jumped(const double *gain, const double *before)
+{
+    double change = 0, size = 0;
+    for (int i = 0; i < 36; i++) {
+        change += (gain[i] - before[i]) * (gain[i] - before[i]);
+        size += before[i] * before[i];
     }
-    spectral_product((const double(*)[6])v, g, m, back, d->gain);
-    spectral_product((const double(*)[6])v, h, m, m, from);
-    spectral_product((const double(*)[6])v, sg, back, back, d->inverse);
-    gw_matrix6_apply((const double(*)[6])from, a, d->by_environment);
-    spectral_product((const double(*)[6])v, g, back, m, felt);
-    gw_matrix6_apply((const double(*)[6])felt, a, d->free);
+    return change > JUMP * JUMP * size;
+}
+
+/*
+ * What is computed as the step begins acts throughout it, h/2 late: a pendulum felt lighter than it
+ * is would swing up by itself. Values amid the step follow from the last ones (Adams and
+ * Bashforth),
+ *
+ *   (23 x - 16 x_1 + 5 x_2) / 12,   (3 x - x_1) / 2
+ *
+ * the first for gains and what is added to the environment's force where M_d is lighter, the second
+ * for what is taken from it where M_d is heavier: each errs by a little damping there.
+ */
+static void take_amid(gw_desired_impedance *d, const double lighter[6])
+{
+    double now[GW_DESIRED_KEPT], amid[GW_DESIRED_KEPT];
+    memcpy(now, d->gain, sizeof d->gain);
+    for (int i = 0; i < 6; i++) {
+        now[36 + i] = lighter[i];
+        now[42 + i] = d->by_environment[i] - lighter[i];
+    }
+    if (d->known > 0 && has_jumped(now, d->past[0]))
+        d->known = 0;
+    for (int i = 0; i < GW_DESIRED_KEPT; i++) {
+        double x = now[i], x1 = d->past[0][i], x2 = d->past[1][i];
+        amid[i] = d->known > 1 && i < 42 ? (23 * x - 16 * x1 + 5 * x2) / 12
+                  : d->known > 0         ? 1.5 * x - 0.5 * x1
+                                         : x;
+    }
+    memcpy(d->gain, amid, sizeof d->gain);
+    for (int i = 0; i < 6; i++)
+        d->by_environment[i] = amid[36 + i] + amid[42 + i];
+    memcpy(d->past[1], d->past[0], sizeof now);
+    memcpy(d->past[0], now, sizeof now);
+    d->known += d->known < 2;
 }
 
 /* ---- a tick ---------------------------------------------------------------------------------- */
@@ -233,11 +408,19 @@ static bool is_stiff(const gw_desired_impedance *d)
     return d->dt * (damping + sqrt(stiffness)) > STIFF;
 }
 
+/* The model's own free acceleration but for the part that is quadratic in the velocities. */
+static void free_in_axes(gw_quat q, const gw_operational_state *state, double a[6])
+{
+    for (int i = 0; i < 6; i++)
+        a[i] = state->free_acceleration[i] - state->inertial[i];
+    row_in_axes(q, a, a);
+}
+
 void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt,
                       bool constant)
 {
     const gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
-    double own[6][6], a[6], bias[6];
+    double own[6][6], t[6][6];
     assert(d->active && dt > 0);
     gw_quat q = state->pose.q;
     d->pose = state->pose;
@@ -245,20 +428,39 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     in_axes(q, state->twist.v, state->twist.w, d->twist);
     d->energy = gw_desired_energy(d, &state->pose);
     d->power = gw_desired_damping_power(d, &state->pose, &state->twist);
-    for (int i = 0; i < 6; i++) {
-        a[i] = state->free_acceleration[i] - state->inertial[i];
-        bias[i] = state->jdot_v[i] + state->inertial[i];
-    }
-    row_in_axes(q, a, a);
-    row_in_axes(q, bias, bias);
     turn_to_axes(q, (const double(*)[6])state->inverse_inertia, own);
+    const gw_operational_state *from = state;
     if (d->def.has_mass) {
-        impose_mass(d, (const double(*)[6])own, a);
+        desired_basis x;
+        basis_of(d, (const double(*)[6])own, &x);
+        if (state->over) {
+            turn_to_axes(q, (const double(*)[6])state->over->inverse_inertia, own);
+            into_basis(&x, (const double(*)[6])own, t);
+            from = is_stiff_inside(&x, t) ? state->over : state;
+        }
+        if (from == state) {
+            memset(t, 0, sizeof t);
+            for (int i = 0; i < 6; i++)
+                t[i][i] = x.s[i];
+        }
+        double a[6], mean[6], lighter[6];
+        free_in_axes(q, state, a);
+        free_in_axes(q, from, mean);
+        take_means(&x, mean, a);
+        impose_mass(d, &x, (const double(*)[6])t, a, lighter);
         turn_to_world(q, (const double(*)[6])d->inverse, state->inverse_inertia);
+        if (from == state)
+            take_amid(d, lighter);
+        else
+            d->known = 0;
     } else {
         memcpy(d->inverse, own, sizeof own);
-        memcpy(d->free, a, sizeof a);
+        free_in_axes(q, from, d->free);
     }
+    double bias[6];
+    for (int i = 0; i < 6; i++)
+        bias[i] = state->jdot_v[i] + from->inertial[i];
+    row_in_axes(q, bias, bias);
     for (int i = 0; i < 6; i++)
         d->free[i] += bias[i];
     d->is_held = constant || is_stiff(d);

@@ -32,15 +32,21 @@ typedef struct gw_desired_def {
  */
 #define GW_DESIRED_MASS_RATIO 100.0
 
+#define GW_DESIRED_KEPT 48 /* figures of a tick that the next two look back on */
+
 typedef struct gw_desired_impedance {
     gw_desired_def def;
     bool active; /* there is something to render */
     gw_pose rest;
     /* of this tick, in the held frame's axes */
-    double gain[6][6];        /* wrench felt to wrench on the model: Lambda Lambda_d^-1 */
-    double by_environment[6]; /* wrench that brings the model's own free acceleration to eq. 4's */
-    double inverse[6][6];     /* Lambda_d^-1 */
-    double free[6], twist[6]; /* acceleration by F_env alone; [v; w] as the tick begins */
+    double gain[6][6];        /* wrench felt to wrench on the model: Lambda Lambda_d^-1, and */
+    double by_environment[6]; /* wrench that brings the model's own free acceleration to eq. 4's:
+                                 amid the step, by those of the last ticks */
+    double past[2][GW_DESIRED_KEPT]; /* of the last two ticks as they began: gain, by_environment
+ where M_d is lighter, and where it is heavier */
+    int known;                       /* of `past` */
+    double inverse[6][6];            /* Lambda_d^-1 */
+    double free[6], twist[6];        /* acceleration by F_env alone; [v; w] as the tick begins */
     double dt;
     gw_pose pose; /* as the tick begins */
     bool is_held; /* damper and spring are stiff: their wrench holds for the tick */

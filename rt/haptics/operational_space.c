@@ -326,16 +326,48 @@ void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
 
 /* The quadratic part c(v, v) of a(v) = a + b v + c(v, v) is (a(v) + a(-v)) / 2 - a(0). It excludes
  * forces that are odd in the velocities, such as dampers and friction. */
+static void inertial_part(const gw_operational_state *state, double *ahead, const double *back,
+                          const double *rest, double out[6])
+{
+    for (int k = 0; k < state->dof; k++)
+        ahead[k] = 0.5 * (ahead[k] + back[k]) - rest[k];
+    memset(out, 0, 6 * sizeof *out);
+    add_at_held_frame(state->dof, state->jacobian, ahead, out);
+}
+
 void gw_operational_inertial_of(const gw_model *model, gw_operational_state *state)
 {
     double ahead[GW_MODEL_MAX_DOF], back[GW_MODEL_MAX_DOF], rest[GW_MODEL_MAX_DOF];
     gw_model_free_acceleration_at(model, 1, ahead);
     gw_model_free_acceleration_at(model, -1, back);
     gw_model_free_acceleration_at(model, 0, rest);
-    for (int k = 0; k < state->dof; k++)
-        ahead[k] = 0.5 * (ahead[k] + back[k]) - rest[k];
-    memset(state->inertial, 0, sizeof state->inertial);
-    add_at_held_frame(state->dof, state->jacobian, ahead, state->inertial);
+    inertial_part(state, ahead, back, rest, state->inertial);
+}
+
+void gw_operational_over_of(const gw_model *model, double h, gw_operational_state *means,
+                            gw_operational_state *state)
+{
+    double applied[GW_MODEL_MAX_DOF][6], force[GW_MODEL_MAX_DOF], a[GW_MODEL_MAX_DOF];
+    double ahead[GW_MODEL_MAX_DOF], back[GW_MODEL_MAX_DOF], rest[GW_MODEL_MAX_DOF];
+    if (!gw_model_takes_load(model) || !model->ops->free_acceleration_over)
+        return;
+    *means = *state;
+    memset(means->free_acceleration, 0, sizeof means->free_acceleration);
+    gw_model_free_acceleration_over(model, h, 1, ahead);
+    add_at_held_frame(state->dof, state->jacobian, ahead, means->free_acceleration);
+    gw_model_free_acceleration_over(model, h, -1, back);
+    gw_model_free_acceleration_over(model, h, 0, rest);
+    inertial_part(state, ahead, back, rest, means->inertial);
+    for (int j = 0; j < 6; j++) {
+        for (int i = 0; i < state->dof; i++)
+            force[i] = state->jacobian[i][j];
+        gw_model_apply_inverse_over(model, h, true, force, a);
+        for (int i = 0; i < state->dof; i++)
+            applied[i][j] = a[i];
+    }
+    inverse_inertia(state->dof, state->jacobian, (const double(*)[6])applied,
+                    means->inverse_inertia);
+    state->over = means;
 }
 
 void gw_operational_step_of(const gw_model *model, const double *impulse, gw_operational_step *out)

@@ -85,8 +85,11 @@ typedef struct gw_operational_state {
     double free_acceleration[6];   /* J D^-1 tau: of weight, bias and motors (eq. 12, 13) */
     double inertial[6]; /* the part of it that grows with the square of velocities, of Coriolis and
                            centripetal terms, where gw_operational_inertial_of() was asked */
-    const gw_resisted_directions *resisted; /* of a local model (U-hat, eq. 22); NULL: to be found
-                                               from the Jacobian */
+    const struct gw_operational_state *over; /* inverse_inertia, free_acceleration and inertial as
+                           means over the step, where gw_operational_over_of() was asked; NULL: the
+                           model has no dampers and springs of its own */
+    const gw_resisted_directions *resisted;  /* of a local model (U-hat, eq. 22); NULL: to be found
+                                                from the Jacobian */
 } gw_operational_state;
 
 /* The state from a model. `jacobian`: room for the model's columns, which the state refers to. */
@@ -96,6 +99,11 @@ void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
 /* Sets `inertial` of a model's state, at the cost of three more evaluations of free
  * accelerations. */
 void gw_operational_inertial_of(const gw_model *model, gw_operational_state *state);
+
+/* Sets `over` of a model's state, with `inertial`, to `means` of an implicit step of h seconds;
+ * leaves it NULL where the model has neither dampers nor springs. */
+void gw_operational_over_of(const gw_model *model, double h, gw_operational_state *means,
+                            gw_operational_state *state);
 
 /* Reduces the state to a held point (three rows): the angular rows become zero and the axes the
  * world's. `jacobian`: the columns to which the state refers. */

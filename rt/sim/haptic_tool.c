@@ -226,9 +226,13 @@ static void disengage_control(gw_haptic_tool *tool, const gw_tick *tick)
 
 static void begin_desired(gw_haptic_tool *tool, const gw_tick *tick, gw_operational_state *state)
 {
-    if (tool->desired.def.has_mass)
+    gw_operational_state means;
+    if (tool->desired.def.has_mass) {
         gw_operational_inertial_of(model_of(tool), state);
+        gw_operational_over_of(model_of(tool), tick->dt, &means, state);
+    }
     gw_desired_begin(&tool->desired, state, tick->dt, tool->second_hold);
+    state->over = NULL;
 }
 
 /* Impedance control before the model's step: the wrench on the model. */

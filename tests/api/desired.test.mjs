@@ -1,0 +1,97 @@
+// A desired mass at the hand while the model has forces of its own: weight, joint springs, dampers and servos.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { closed, G, run } from './headless.mjs';
+
+const still = { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }] };
+const six = (linear, angular) => [linear, linear, linear, angular, angular, angular];
+
+// A rod of 1 kg on a horizontal axis, its middle 0.5 m below; held without a push.
+const pendulum = (felt) => ({
+  format: 'guideway-scene/1',
+  name: 'pendulum',
+  gravity: [0, 0, -G],
+  objects: [],
+  mechanisms: [
+    {
+      id: 'rod',
+      base: { p: [0, 0, 0], q: [Math.SQRT1_2, 0, Math.SQRT1_2, 0] },
+      links: [
+        {
+          joint: { type: 'revolute', origin: { p: [0, 0, 0], q: [1, 0, 0, 0] }, axis: [0, 1, 0], position: -0.5 },
+          mass: 1,
+          com: [0.5, 0, 0],
+          inertia: [0.01, 0.01, 0.01, 0, 0, 0],
+        },
+      ],
+    },
+  ],
+  tool: { mechanism: 'rod', link: 0, device: 'sim', desired: { mass: six(1, felt) } },
+  devices: [{ id: 'sim', driver: 'sim', operator: still }],
+});
+
+// Without forces of a hand M_d phi'' = -m g l sin(phi): what is felt as lighter gained 1.2 to 30 times its energy of
+// swing in 10 s, what is felt as heavier lost 8 % of it.
+for (const [felt, most] of [
+  [0.1, 1e-4],
+  [0.02, 1e-3],
+  [0.003, 0.02],
+  [2, 1e-4],
+])
+  test(`a pendulum of 0.26 kg m2 felt as ${felt} swings as it did, neither up nor down`, () => {
+    const answer = run(pendulum(felt), 10);
+    const energy = (k) =>
+      0.5 * felt * answer.get(k, 'rod.0.v0') ** 2 + G * 0.5 * (1 - Math.cos(answer.get(k, 'rod.0.q0')));
+    const change = energy(answer.count - 1) / energy(0) - 1;
+    assert.ok(change < 1e-6 && change > -most, `changed by ${change}`);
+    closed(answer);
+  });
+
+// A slider of 1 kg with a damper, a spring or a servo of its own, felt as lighter or heavier; pushed by 1 N for half a
+// second, then let go.
+const slider = (felt, joint) => ({
+  format: 'guideway-scene/1',
+  name: 'slider',
+  objects: [{ id: 'slider', geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, body: { mass: 1 } }],
+  joints: [
+    {
+      id: 'j',
+      type: 'prismatic',
+      a: { object: 'slider', at: { p: [0, 0, 0], q: [Math.SQRT1_2, 0, Math.SQRT1_2, 0] } },
+      b: { object: 'world', at: { p: [0, 0, 0], q: [Math.SQRT1_2, 0, Math.SQRT1_2, 0] } },
+      ...joint,
+    },
+  ],
+  tool: { object: 'slider', device: 'sim', desired: { mass: six(felt, 1) } },
+  devices: [
+    {
+      id: 'sim',
+      driver: 'sim',
+      operator: {
+        type: 'wrench',
+        samples: [
+          { t: 0, force: [1, 0, 0] },
+          { t: 0.5, force: [0, 0, 0] },
+        ],
+      },
+    },
+  ],
+});
+
+for (const felt of [0.02, 0.1, 0.5, 3])
+  for (const [what, joint, damping, stiffness] of [
+    ['damper of 100 N s/m', { damping: [100] }, 100, 0],
+    ['damper of 1e3 N s/m', { damping: [1000] }, 1000, 0],
+    ['damper of 1e6 N s/m', { damping: [1e6] }, 1e6, 0],
+    ['spring of 1e6 N/m', { damping: [100], spring: { stiffness: [1e6], rest: [0] } }, 100, 1e6],
+    ['spring of 1e7 N/m', { damping: [1000], spring: { stiffness: [1e7], rest: [0] } }, 1000, 1e7],
+    ['servo of 1e5 N/m', { motor: { stiffness: 1e5, damping: 1e3 } }, 1e3, 1e5],
+  ])
+    test(`a slider of 1 kg with a ${what}, felt as ${felt} kg, stays with it`, () => {
+      const answer = run(slider(felt, joint), 1);
+      const away = stiffness > 0 ? 1 / stiffness : 1 / damping;
+      const got = stiffness > 0 ? answer.get(499, 'j.q0') : answer.get(499, 'j.v0');
+      assert.ok(Math.abs(got - away) < 1e-6 * away, `${got} for ${away}`);
+      assert.ok(Math.abs(answer.get(999, 'j.v0')) < 1e-8, `${answer.get(999, 'j.v0')} m/s at last`);
+      closed(answer);
+    });
