@@ -376,7 +376,7 @@ fuzz-keep: $(BUILD)/fuzz-solve $(BUILD)/fuzz-parse $(BUILD)/fuzz-stream
 # besides them those that mostly WAIT, for time to pass at the appliance.
 API_ALONE := durable edits faults halt-load halt lease loop moving stall state step stream stress
 API_WAIT := tasks bits access
-API_LONG := memory gallery
+API_LONG := systems surfaces memory gallery
 API_REST := $(filter-out $(API_ALONE) $(API_WAIT) $(API_LONG),$(patsubst tests/api/%.test.mjs,%,$(wildcard tests/api/*.test.mjs)))
 
 # $(call each,NAMES,AT ONCE,COMMAND): COMMAND for each name {}, with a log of its own
