@@ -83,7 +83,9 @@ for (const ms of [30, 500])
     const most = after.at - before.asked - lost + 25;
     assert.ok(after.tick - before.tick <= most, `${after.tick - before.tick} ticks, at most ${most} were due`);
     assert.ok(after.loop.overruns > before.loop.overruns, 'an overrun is counted');
-    assert.ok(after.loop.late_us.max >= 1000 * (ms - 10), `${after.loop.late_us.max} us late at most`);
+    // A stop while the loop sleeps makes it late; one amid a tick, that tick long.
+    const { late_us: late, tick_us: took } = after.loop;
+    assert.ok(Math.max(late.max, took.max) >= 1000 * (ms - 10), `${late.max} us late, ${took.max} us long at most`);
     const worst = await until('the event that tells of it', () =>
       overruns(live).find((e) => e.over_us >= 1000 * (ms - 10)),
     );
