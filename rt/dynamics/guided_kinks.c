@@ -59,6 +59,36 @@ static bool parameter_stays(const gw_guided *body, int k)
     return body->on_crease && body->crease == body->def.set.rotation.dof + k;
 }
 
+/*
+ * A chart of the smooth part of the locus about the centre: stages of a step that reach over a kink
+ * use the part's polynomials, extended beyond it. A kink belongs to the part above it. `view` must
+ * outlive the chart.
+ */
+static gw_chart chart_of_part(const gw_chart *chart, gw_nurbs *view)
+{
+    gw_chart part = *chart;
+    if (chart->flat)
+        return part;
+    const gw_submanifold *set = chart->set;
+    gw_nurbs_view(set->translation.locus.nurbs, view);
+    for (int k = 0; k < set->translation.dof; k++) {
+        const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
+        double from = -INFINITY, to = INFINITY;
+        for (int i = 0; i < 3 * kink_count(set, k); i++) {
+            double end = kink_of(d, i / 3) + (i % 3 - 1) * (d->high - d->low);
+            if (i % 3 != 1 && !d->closed)
+                continue;
+            if (end <= chart->parameter[k])
+                from = fmax(from, end);
+            else
+                to = fmin(to, end);
+        }
+        gw_nurbs_set_part(view, k, from, to);
+    }
+    part.shape = view;
+    return part;
+}
+
 /* A kink of parameter k, at the signed distance `by` from the chart's centre. */
 typedef struct kink {
     int k;
@@ -88,44 +118,6 @@ static bool meets_kink(const gw_guided *body, const gw_chart *chart, const doubl
         }
     }
     return isfinite(share);
-}
-
-/*
- * Stages of a step that reach over a kink use the forces of the other side, and the step may then
- * end before the kink. True if by its velocity and acceleration, v + a t, the body reaches a kink
- * before dt; dt is then set to slightly more than that time. Skipped where the step ends far from
- * kinks.
- */
-static bool heads_for_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
-                           const double *z, const double *v, const double *z_dot, double *dt)
-{
-    const gw_submanifold *set = &body->def.set;
-    double x[6], u[6], first = *dt, h = 1e-9 * *dt;
-    bool known = false;
-    memcpy(u, v, sizeof u);
-    for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
-        const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-        int j = set->rotation.dof + k;
-        double period = d->high - d->low, reach = fabs(v[j] * *dt) + 4 * fabs(z[j]);
-        reach += 4 * fabs(z_dot[j] - v[j]) * *dt;
-        for (int i = 0; i < 3 * kink_count(set, k); i++) {
-            double by = kink_of(d, i / 3) + (i % 3 - 1) * period - chart->parameter[k];
-            if ((i % 3 != 1 && !d->closed) || parameter_stays(body, k) || !(fabs(by) < reach))
-                continue;
-            gw_step unused = {.finite = true};
-            if (!known && !gw_guided_integrate(body, chart, forces, h, x, u, &unused))
-                return false;
-            known = true;
-            double a = (u[j] - v[j]) / h, under = v[j] * v[j] + 2 * a * by;
-            double toward = by > 0 ? 1 : -1, root = sqrt(fmax(0, under));
-            double t = 2 * by / (v[j] + toward * root);
-            if (under >= 0 && v[j] * toward + root > 0 && t < first)
-                first = t;
-        }
-    }
-    bool heads = first < *dt;
-    *dt = fmin(*dt, 1.05 * first + 1e-9 * *dt);
-    return heads;
 }
 
 /* The time, at most dt, at which the kink is reached, to KINK_OFFSET or less before it; sets z and
@@ -204,6 +196,15 @@ static double split_column(double (*m)[6], int n, int k, double along[6])
     return fmax(0, across);
 }
 
+static double kinetic_energy_of(double (*m)[6], int n, const double *z_dot)
+{
+    double energy = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+            energy += (i == j ? 0.5 : 1) * m[i][j] * z_dot[i] * z_dot[j];
+    return energy;
+}
+
 /*
  * Crosses the kink as a fillet of vanishing radius: in the mass metric the velocity along the
  * crease and the speed across it are conserved, and so is the kinetic energy. With the coordinate k
@@ -211,22 +212,29 @@ static double split_column(double (*m)[6], int n, int k, double along[6])
  * and c = J_k - J_E along, along = M_EE^-1 M_Ek, these are conserved:
  *
  *   z_k' |c| and z_E' + along z_k' stay
+ *
+ * M_EE changes by a little on the way from z to the far side, for which the energy corrects z'.
+ * `part` is the chart on the near side; `chart` serves on the far side.
  */
-static void turn_at_kink(const gw_guided *body, const gw_chart *chart, const kink *at, double *z,
-                         double *z_dot)
+static void turn_at_kink(const gw_guided *body, const gw_chart *part, const gw_chart *chart,
+                         const kink *at, double *z, double *z_dot)
 {
     const gw_submanifold *set = &body->def.set;
-    int k = set->rotation.dof + at->k;
-    double m[6][6], along[2][6], across[2];
+    int k = set->rotation.dof + at->k, n = set->dof;
+    double m[2][6][6], along[2][6], across[2];
     for (int side = 0; side < 2; side++) {
-        z[k] = at->by + (side ? 1 : -1) * at->offset;
-        mass_matrix(body, chart, z, m);
-        across[side] = sqrt(split_column(m, set->dof, k, along[side]));
+        z[k] = side ? at->by + at->offset : z[k];
+        mass_matrix(body, side ? chart : part, z, m[side]);
+        across[side] = sqrt(split_column(m[side], n, k, along[side]));
     }
+    double before = kinetic_energy_of(m[0], n, z_dot);
     double rate = across[1] > 0 ? z_dot[k] * across[0] / across[1] : 0;
-    for (int i = 0; i < set->dof; i++)
+    for (int i = 0; i < n; i++)
         z_dot[i] += along[0][i] * z_dot[k] - along[1][i] * rate;
     z_dot[k] = rate;
+    double after = kinetic_energy_of(m[1], n, z_dot);
+    for (int i = 0; i < n && after > 0 && across[1] > 0; i++)
+        z_dot[i] *= sqrt(before / after);
     if (body->on_crease) /* the crease's impulse keeps it there */
         z_dot[body->crease] = 0;
 }
@@ -236,19 +244,16 @@ double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, cons
 {
     double begin[6];
     kink at;
+    gw_nurbs view;
+    gw_chart part = chart_of_part(chart, &view);
     memcpy(begin, z_dot, sizeof begin);
-    step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
-    if (heads_for_kink(body, chart, forces, z, begin, z_dot, &dt)) {
-        memcpy(z_dot, begin, sizeof begin);
-        *step = (gw_step){.margin = 1};
-        step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
-    }
+    step->finite = gw_guided_integrate(body, &part, forces, dt, z, z_dot, step);
     if (!step->finite || !meets_kink(body, chart, z, &at))
         return dt;
     memcpy(z_dot, begin, sizeof begin);
-    dt = go_to_kink(body, chart, forces, dt, &at, z, z_dot, step);
+    dt = go_to_kink(body, &part, forces, dt, &at, z, z_dot, step);
     if (step->finite)
-        turn_at_kink(body, chart, &at, z, z_dot);
+        turn_at_kink(body, &part, chart, &at, z, z_dot);
     return dt;
 }
 

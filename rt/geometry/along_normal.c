@@ -41,13 +41,15 @@ typedef struct axis_motion {
     gw_vec3 n, n_by[2], n_rate, n_bias;
 } axis_motion;
 
-/* P and n by the shape's parameters, or by the coordinates x and y of `plane` unless it is NULL. */
-static axis_motion axis_motion_at(const gw_locus *l, const gw_tangent_plane *plane,
-                                  const double parameter[2], const double rate[2])
+/* P and n by the parameters of `shape`, the locus's or a part of it, or by the coordinates x and y
+ * of `plane` unless it is NULL. */
+static axis_motion axis_motion_of(const gw_locus *l, const gw_nurbs *shape,
+                                  const gw_tangent_plane *plane, const double parameter[2],
+                                  const double rate[2])
 {
     gw_nurbs_motion m;
     gw_nurbs_direction_motion t;
-    gw_nurbs_motion_with_direction(l->nurbs, plane, parameter, rate, l->a, &m, &t);
+    gw_nurbs_motion_with_direction(shape, plane, parameter, rate, l->a, &m, &t);
     axis_motion b = {.p = gw_add(l->origin, rotate_to_locus(l, m.p)),
                      .p_rate = rotate_to_locus(l, m.velocity),
                      .p_bias = rotate_to_locus(l, m.bias),
@@ -59,6 +61,12 @@ static axis_motion axis_motion_at(const gw_locus *l, const gw_tangent_plane *pla
         b.n_by[i] = rotate_to_locus(l, t.d[i]);
     }
     return b;
+}
+
+static axis_motion axis_motion_at(const gw_locus *l, const gw_tangent_plane *plane,
+                                  const double parameter[2], const double rate[2])
+{
+    return axis_motion_of(l, l->nurbs, plane, parameter, rate);
 }
 
 /* P and n at parameters, by the coordinates that are regular there; p_by[0] is S_u, at a pole the
@@ -537,7 +545,8 @@ void gw_along_normal_eval(const gw_chart *chart, const double *z, const double *
         parameter[k] += z[1 + k];
         rate[k] = z_dot[1 + k];
     }
-    axis_motion b = axis_motion_at(&t->locus, chart->flat ? &chart->plane : NULL, parameter, rate);
+    axis_motion b = axis_motion_of(&t->locus, chart->shape, chart->flat ? &chart->plane : NULL,
+                                   parameter, rate);
     gw_vec3 n0 = chart->e3, h = gw_add(n0, b.n);
     double over = 1 / (1 + gw_dot(n0, b.n));
     gw_quat a0 = t->in_mobile ? gw_quat_conj(chart->centre.q) : chart->centre.q;

@@ -213,9 +213,9 @@ static void free_form_motion(const gw_chart *chart, const double *z, const doubl
     double rate[2] = {z_dot[0], dof == 2 ? z_dot[1] : 0};
     gw_nurbs_motion own;
     if (!chart->flat && z[0] == 0 && (dof == 1 || z[1] == 0))
-        gw_nurbs_motion_at(l->nurbs, &chart->at, rate, l->a, &own);
+        gw_nurbs_motion_at(chart->shape, &chart->at, rate, l->a, &own);
     else
-        gw_nurbs_motion_of(l->nurbs, chart->flat ? &chart->plane : NULL, at, rate, l->a, &own);
+        gw_nurbs_motion_of(chart->shape, chart->flat ? &chart->plane : NULL, at, rate, l->a, &own);
     gw_vec3 from[4] = {own.p, own.d[0], own.d[1], own.bias};
     gw_vec3 *to[4] = {&m->p, &m->d[0], &m->d[1], &m->bias};
     for (int i = 0; i < 4; i++) {
@@ -457,6 +457,7 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
 {
     assert(set->dof >= 0 && set->dof <= 6);
     chart->set = set;
+    chart->shape = set->translation.locus.nurbs;
     chart->flat = false;
     chart->centre = *world_from_body;
     if (set->general) {

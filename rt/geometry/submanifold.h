@@ -322,6 +322,7 @@ const char *gw_locus_kind_name(gw_locus_kind kind);
 typedef struct gw_chart {
     const gw_submanifold *set;
     gw_pose centre;
+    const gw_nurbs *shape;  /* curve, surface: the one evaluated, the locus's or a view of a part */
     gw_vec3 point;          /* P of the locus at the centre */
     gw_vec3 e1, e2, e3;     /* sphere: two tangent directions and the outward one at the centre */
     double cosine, sine;    /* circle, ellipse, cylinder: of the angle at the centre */

@@ -543,3 +543,83 @@ test('a puck keeps its angular momentum at the rim of a disc and along it', () =
   const wanted = (mass * 0.1 ** 2) / 2; // it came with 0.005 m2/s
   assert.ok(Math.abs(summary.energy.final / wanted - 1) < 1e-5, `${summary.energy.final} of ${wanted} J`);
 });
+
+// A bead on a cylinder slides out to its edge and along that: only the speed along it is left, at every knot.
+test('a bead keeps its speed round the edge of a cylinder of four pieces', () => {
+  const made = spawnSync(guideway, ['surface', '-'], {
+    input: JSON.stringify({ convert: { type: 'cylinder', radius: 0.05, height: 0.1 } }),
+    encoding: 'utf8',
+  });
+  const q = [1, 0, 0, 0];
+  const objects = [
+    { id: 'tube', geometry: JSON.parse(made.stdout).geometry, pose: { p: [0, 0, 0], q }, fixed: true },
+    {
+      id: 'bead',
+      geometry: { type: 'sphere', radius: 0.005 },
+      pose: { p: [0.05, 0, 0], q },
+      free: true,
+      body: { mass: 2 },
+      velocity: { v: [0, 1, 0.2], w: [0, 0, 0] },
+    },
+  ];
+  const constraints = [{ id: 'on', type: 'coincident', a: 'bead/center', b: 'tube/surface' }];
+  const { summary } = run({ gravity: [0, 0, 0], objects, constraints }, 2);
+  assert.deepEqual(
+    summary.events.map((e) => e.kind),
+    ['edge'],
+  );
+  assert.ok(Math.abs(summary.energy.final - 1) < 1e-9, `${summary.energy.final} of 1 J`);
+});
+
+// A sheet bent by 90 degrees with a radius of 1 cm is developable: the path is straight in the unrolled sheet. A body
+// that follows the normal turns, with the squared radius of gyration `gyration`, while it is on the bend.
+for (const [what, constraint, radius, z, gyration] of [
+  ['its centre on it', { type: 'coincident', a: 'box/center' }, 0.01, 0, 0],
+  ['its centre at a distance', { type: 'distance', value: 0.005, a: 'box/center' }, 0.015, 0.005, 0],
+  ['its axis along the normal', { type: 'normal', a: 'box/axis-z' }, 0.01, 0, (0.02 ** 2 + 0.04 ** 2) / 12],
+]) {
+  test(`a body passes a narrow bend obliquely as if the sheet were flat: ${what}`, () => {
+    const q = [1, 0, 0, 0],
+      bend = 0.01,
+      half = Math.SQRT1_2;
+    const profile = [
+      [-0.3, 0, 1],
+      [-0.15, 0, 1],
+      [0, 0, 1],
+      [bend, 0, half],
+      [bend, -bend, 1],
+      [bend, -0.15, 1],
+      [bend, -0.3, 1],
+    ];
+    const sheet = {
+      type: 'nurbs-surface',
+      degree: [2, 1],
+      knots: [
+        [0, 0, 0, 1, 1, 2, 2, 3, 3, 3],
+        [0, 0, 1, 1],
+      ],
+      points: profile.map(([x, z]) => [-1, 1].map((y) => [x, y, z])),
+      weights: profile.map(([, , w]) => [w, w]),
+    };
+    const objects = [
+      { id: 'sheet', geometry: sheet, pose: { p: [0, 0, 0], q }, fixed: true },
+      {
+        id: 'box',
+        geometry: { type: 'box', size: [0.02, 0.03, 0.04] },
+        pose: { p: [-0.1, -0.3, z], q },
+        free: true,
+        velocity: { v: [1, 0.8, 0], w: [0, 0, 0] },
+      },
+    ];
+    const done = run(
+      { gravity: [0, 0, 0], objects, constraints: [{ id: 'on', b: 'sheet/surface', ...constraint }] },
+      0.3,
+    );
+    for (const k of [150, 299]) {
+      const [x, y, down] = done.p(k, 'box'),
+        arc = (Math.PI / 2) * radius * Math.sqrt(1 + gyration / radius ** 2), // slower while it turns
+        far = [x - radius, y + 0.3 - 0.8e-3 * k, 0.1 + arc - bend - down - 1e-3 * k];
+      assert.ok(Math.hypot(...far) < 1e-10, `${far} m`);
+    }
+  });
+}
