@@ -24,8 +24,9 @@ static void *event_thread(void *argument)
     if (def->niceness)
         niceness_set(def->niceness);
     long next = clock_ms() + def->period_ms;
+    bool more = false;
     for (;;) {
-        int count = epoll_wait(loop->epoll, events, AT_ONCE, (int)def->period_ms);
+        int count = epoll_wait(loop->epoll, events, AT_ONCE, more ? 0 : (int)def->period_ms);
         for (int i = 0; i < count; i++) {
             if (events[i].data.u32 == ID_STOP)
                 return NULL;
@@ -35,8 +36,7 @@ static void *event_thread(void *argument)
             def->on_timer(def->context);
             next = clock_ms() + def->period_ms;
         }
-        if (def->on_round)
-            def->on_round(def->context);
+        more = def->on_round && def->on_round(def->context);
     }
 }
 

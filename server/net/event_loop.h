@@ -23,7 +23,9 @@ typedef struct event_loop_def {
     void *context;
     void (*on_event)(void *context, uint32_t id, uint32_t events);
     void (*on_timer)(void *context);
-    void (*on_round)(void *context); /* after the events of one wait; NULL: nothing */
+    /* after the events of one wait; true: more is to be done, the next wait does not block; NULL:
+     * nothing */
+    bool (*on_round)(void *context);
 } event_loop_def;
 
 typedef struct event_loop {

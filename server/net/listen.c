@@ -1,7 +1,8 @@
 /*
  * Accepts connections, peeks at their first bytes and hands them over. Waiting connections are
  * watched edge-triggered and have a deadline, so that a client that sends half a request line and
- * stops costs no processor time.
+ * stops costs no processor time. Halts come first: handing over to HTTP takes longer than accepting
+ * and peeking, and is done for a few connections at a time.
  */
 #include "server/net/listen.h"
 
@@ -32,13 +33,15 @@
 
 #define MAX_WAITING 1024 /* connections whose request is not recognised yet */
 #define EXPIRE_MS   250
+#define IN_ROUND    4  /* connections handed over before sockets are attended to again */
+#define AT_ONCE     32 /* connections accepted before sockets that wait are attended to */
 #define ID_LISTEN   (MAX_WAITING + 1)
 
 typedef struct waiting {
     int fd;                /* -1: free */
     bool halted, repeated; /* a halt was carried out; its key had been carried out before */
+    bool recognised;       /* the entry is in `queue` */
     long deadline_ms;
-    struct sockaddr_storage peer;
 } waiting;
 
 struct gw_listener {
@@ -51,6 +54,8 @@ struct gw_listener {
     gw_state_replies *states;
     event_loop loop;
     waiting waiting[MAX_WAITING];
+    struct sockaddr_storage peer[MAX_WAITING]; /* of each */
+    int queue[MAX_WAITING], first, queued;     /* ring of entries to be handed over */
 };
 
 /* ---- classification of requests ------------------------------------------------------------ */
@@ -190,14 +195,19 @@ static void admit_stream(gw_listener *listener, int fd, peeked *p)
     }
 }
 
+static struct sockaddr_storage *peer_of(gw_listener *listener, const waiting *entry)
+{
+    return &listener->peer[entry - listener->waiting];
+}
+
 /* Carries out a halt, once for each connection; its body may be still to come. */
-static void carry_out_halt(const gw_listener *listener, waiting *entry, const peeked *p)
+static void carry_out_halt(gw_listener *listener, waiting *entry, const peeked *p)
 {
     char by[PEER_NAME];
     if (!p->halts || entry->halted)
         return;
     entry->halted = true;
-    peer_name(&entry->peer, head_find(&p->head, "Origin") ? "page" : "rest", by);
+    peer_name(peer_of(listener, entry), head_find(&p->head, "Origin") ? "page" : "rest", by);
     entry->repeated =
         !app_halt_latch(listener->def.app, head_find(&p->head, "Idempotency-Key"), by);
 }
@@ -224,19 +234,49 @@ static void release_socket(gw_listener *listener, waiting *entry, wish wanted, p
         admit_stream(listener, fd, p);
     else if (wanted == WISH_STATE && state_replies_adopt(listener->states, fd))
         return;
-    else if (!http_adopt(listener->def.http, fd, &entry->peer))
+    else if (!http_adopt(listener->def.http, fd, peer_of(listener, entry)))
         reject_busy(fd);
 }
 
-static void dispatch_waiting(gw_listener *listener, waiting *entry)
+/* Answers a halt at once; other recognised requests are queued. */
+static void recognise_request(gw_listener *listener, waiting *entry)
 {
     peeked p;
     if (entry->fd < 0)
         return;
     wish wanted = classify_request(listener, entry->fd, &p);
     carry_out_halt(listener, entry, &p);
+    if (wanted == WISH_HALT || wanted == WISH_GONE) {
+        release_socket(listener, entry, wanted, &p);
+    } else if (wanted != WISH_UNKNOWN && !entry->recognised) {
+        entry->recognised = true;
+        int last = (listener->first + listener->queued++) % MAX_WAITING;
+        listener->queue[last] = (int)(entry - listener->waiting);
+    }
+}
+
+/* Hands over the first of the queue; its entry may have been closed or taken anew since. */
+static void hand_over_next(gw_listener *listener)
+{
+    peeked p;
+    waiting *entry = &listener->waiting[listener->queue[listener->first]];
+    listener->first = (listener->first + 1) % MAX_WAITING;
+    listener->queued--;
+    entry->recognised = false;
+    if (entry->fd < 0)
+        return;
+    wish wanted = classify_request(listener, entry->fd, &p);
+    carry_out_halt(listener, entry, &p);
     if (wanted != WISH_UNKNOWN)
         release_socket(listener, entry, wanted, &p);
+}
+
+static bool hand_over_some(void *context)
+{
+    gw_listener *listener = context;
+    for (int i = 0; i < IN_ROUND && listener->queued > 0; i++)
+        hand_over_next(listener);
+    return listener->queued > 0;
 }
 
 /* ---- accepting ----------------------------------------------------------------------------- */
@@ -276,7 +316,8 @@ static void free_file(gw_listener *listener)
     nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
-static void accept_one(gw_listener *listener)
+/* False where none is pending, or no file descriptor is left. */
+static bool accept_one(gw_listener *listener)
 {
     struct sockaddr_storage peer;
     socklen_t size = sizeof peer;
@@ -285,16 +326,29 @@ static void accept_one(gw_listener *listener)
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
             free_file(listener);
-        return;
+        return false;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     waiting *entry = free_place(listener);
-    *entry = (waiting){.fd = fd, .deadline_ms = clock_ms() + GW_HEADER_TIMEOUT_MS, .peer = peer};
+    *entry = (waiting){.fd = fd,
+                       .recognised = entry->recognised,
+                       .deadline_ms = clock_ms() + GW_HEADER_TIMEOUT_MS};
+    *peer_of(listener, entry) = peer;
     if (!event_loop_watch(&listener->loop, EPOLL_CTL_ADD, fd, (uint32_t)(entry - listener->waiting),
                           EPOLLIN | EPOLLRDHUP | EPOLLET)) {
         entry->fd = -1;
         close(fd);
+        return true;
     }
+    recognise_request(listener, entry);
+    return true;
+}
+
+static void accept_some(gw_listener *listener)
+{
+    int count = 0;
+    while (count < AT_ONCE && accept_one(listener))
+        count++;
 }
 
 static void expire_waiting(void *context)
@@ -312,9 +366,9 @@ static void attend_socket(void *context, uint32_t id, uint32_t events)
     gw_listener *listener = context;
     (void)events;
     if (id == ID_LISTEN)
-        accept_one(listener);
+        accept_some(listener);
     else
-        dispatch_waiting(listener, &listener->waiting[id]);
+        recognise_request(listener, &listener->waiting[id]);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -354,7 +408,7 @@ static bool open_socket(gw_listener *listener, const struct addrinfo *at, const 
     if (listener->fd >= 0)
         setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (listener->fd < 0 || bind(listener->fd, at->ai_addr, at->ai_addrlen) != 0 ||
-        listen(listener->fd, 512) != 0) {
+        listen(listener->fd, SOMAXCONN) != 0) {
         if (errno == EADDRINUSE)
             return gw_fail(error, GW_FAILED, "",
                            "%s is taken by another program: choose another with --listen", address);
@@ -425,11 +479,12 @@ bool listener_start(gw_listener *listener, const listener_def *def, gw_error *er
         return false;
     const event_loop_def loop = {.thread = "gw-listen",
                                  .what = "the listener",
-                                 .niceness = NICENESS_SOCKETS,
+                                 .niceness = NICENESS_LISTENER,
                                  .period_ms = EXPIRE_MS,
                                  .context = listener,
                                  .on_event = attend_socket,
-                                 .on_timer = expire_waiting};
+                                 .on_timer = expire_waiting,
+                                 .on_round = hand_over_some};
     if (!event_loop_open(&listener->loop, &loop, error))
         return false;
     if (!event_loop_watch(&listener->loop, EPOLL_CTL_ADD, listener->fd, ID_LISTEN, EPOLLIN))

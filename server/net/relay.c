@@ -296,7 +296,7 @@ static void attend_passage(void *context, uint32_t id, uint32_t events)
     watch_both(relay, p);
 }
 
-static void free_ended(void *context)
+static bool free_ended(void *context)
 {
     gw_relay *relay = context;
     while (relay->ended) {
@@ -307,6 +307,7 @@ static void free_ended(void *context)
         pthread_mutex_unlock(&relay->lock);
         free(p);
     }
+    return false;
 }
 
 static void expire_passages(void *context)
