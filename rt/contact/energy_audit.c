@@ -51,7 +51,7 @@ static double kinetic_energy(const gw_world *w)
 /* Energy that a step gave to a system. */
 static double energy_given(const gw_step *s)
 {
-    return s->work + s->pushed + s->motors + s->base_work - s->dissipated;
+    return s->work + s->second + s->pushed + s->motors + s->base_work - s->dissipated;
 }
 
 /* ---- removing generated energy

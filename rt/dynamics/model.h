@@ -53,6 +53,7 @@ typedef struct gw_step {
     double base_work;  /* work of the moving base (J) */
     double
         pushed; /* work of wrenches pushed on bodies, other than the hand's at the held frame (J) */
+    double second; /* work of a second hand (J) */
     double margin; /* distance of the constraint rows from linear dependence: 0 at a singular point,
                       at most 1 */
     double energy_error; /* error of the energy balance that refinement could not remove (J) */
@@ -71,6 +72,7 @@ static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
     sum->motors += piece->motors;
     sum->base_work += piece->base_work;
     sum->pushed += piece->pushed;
+    sum->second += piece->second;
     sum->energy_error += piece->energy_error;
     sum->margin = fmin(sum->margin, piece->margin);
     sum->edge = sum->edge || piece->edge;

@@ -355,10 +355,10 @@ gw_model *gw_system_model(gw_system *system);
 void gw_system_hold(gw_system *system, int body, const gw_pose *body_from_held);
 
 /* A model for a second hand: it shares the system's state, and its held frame is on another body.
- * It does not step. gw_system_second_wrench() sets the hand's wrench (world axes, at that frame),
- * which acts until it is set again; its work counts in gw_step.pushed. */
+ * It does not step. gw_system_second_hand() sets the hand's force `at` that frame, which the stages
+ * of the system's steps evaluate until it is set again (NULL: none); its work is gw_step.second. */
 gw_model *gw_system_second_model(gw_system *system, int body, const gw_pose *body_from_held);
-void gw_system_second_wrench(gw_system *system, const gw_wrench *wrench);
+void gw_system_second_hand(gw_system *system, const gw_forces *hand);
 
 /* Sets a wrench at the origin of `body` (world axes) that acts in addition to the hand's until it
  * is set again; its work counts in gw_step.pushed. */

@@ -231,17 +231,24 @@ void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
 
 /* ---- external forces ----------------------------------------------------------------------- */
 
+/* Pose and twist of a frame of body `index`. */
+static void frame_of(const gw_system *s, int index, const gw_pose *body_from_frame, gw_pose *pose,
+                     gw_twist *twist)
+{
+    const gw_system_body *k = &s->bodies[index];
+    gw_vec3 arm = gw_rotate(k->pose.q, body_from_frame->p);
+    *pose = gw_pose_mul(&k->pose, body_from_frame);
+    *twist = (gw_twist){gw_add(k->twist.v, gw_cross(k->twist.w, arm)), k->twist.w};
+}
+
 void gw_system_held_frame(const gw_system *s, gw_pose *pose, gw_twist *twist)
 {
-    const gw_system_body *k = &s->bodies[s->held];
-    gw_vec3 arm = gw_rotate(k->pose.q, s->body_from_held.p);
-    *pose = gw_pose_mul(&k->pose, &s->body_from_held);
-    *twist = (gw_twist){gw_add(k->twist.v, gw_cross(k->twist.w, arm)), k->twist.w};
+    frame_of(s, s->held, &s->body_from_held, pose, twist);
 }
 
 static void note_pushes(gw_system *s)
 {
-    s->is_pushed = gw_norm2(s->second.f) + gw_norm2(s->second.t) > 0;
+    s->is_pushed = s->second_hand.at;
     for (int i = 0; i < s->body_count; i++)
         s->is_pushed = s->is_pushed || gw_norm2(s->pushed[i].f) + gw_norm2(s->pushed[i].t) > 0;
 }
@@ -253,17 +260,23 @@ void gw_system_push(gw_system *s, int index, const gw_wrench *wrench)
     note_pushes(s);
 }
 
-void gw_system_second_wrench(gw_system *s, const gw_wrench *wrench)
+void gw_system_second_hand(gw_system *s, const gw_forces *hand)
 {
-    s->second = *wrench;
+    assert(!hand || !hand->at || s->view.system);
+    s->second_hand = hand ? *hand : (gw_forces){.at = NULL};
     note_pushes(s);
 }
 
-/* The second hand's wrench, at the origin of the body that it holds. */
-static gw_wrench second_wrench(const gw_system *s)
+/* The wrench of a hand at a frame of body `index`, at the body's origin. */
+static gw_wrench hand_wrench(const gw_system *s, const gw_forces *hand, int index,
+                             const gw_pose *body_from_held, double t)
 {
-    gw_vec3 arm = gw_rotate(s->bodies[s->view.held].pose.q, s->view.body_from_held.p);
-    return (gw_wrench){s->second.f, gw_add(s->second.t, gw_cross(arm, s->second.f))};
+    gw_pose pose;
+    gw_twist twist;
+    frame_of(s, index, body_from_held, &pose, &twist);
+    gw_wrench w = hand->at(hand->context, t, &pose, &twist);
+    w.t = gw_add(w.t, gw_cross(gw_sub(pose.p, s->bodies[index].pose.p), w.f));
+    return w;
 }
 
 void gw_system_evaluate_forces(gw_system *s, const gw_forces *forces, double t)
@@ -279,17 +292,14 @@ void gw_system_evaluate_forces(gw_system *s, const gw_forces *forces, double t)
     }
     for (int i = 0; i < s->body_count && s->is_pushed; i++)
         s->on[i] = gw_wrench_add(s->on[i], s->pushed[i]);
-    if (s->is_pushed && s->view.system)
-        s->on[s->view.held] = gw_wrench_add(s->on[s->view.held], second_wrench(s));
+    if (s->second_hand.at) {
+        s->second = hand_wrench(s, &s->second_hand, s->view.held, &s->view.body_from_held, t);
+        s->on[s->view.held] = gw_wrench_add(s->on[s->view.held], s->second);
+    }
     if (!forces || !forces->at)
         return;
-    gw_pose pose;
-    gw_twist twist;
-    gw_system_held_frame(s, &pose, &twist);
-    gw_wrench w = forces->at(forces->context, t, &pose, &twist);
-    w.t = gw_add(w.t, gw_cross(gw_sub(pose.p, s->bodies[s->held].pose.p), w.f));
-    s->on_held = w;
-    s->on[s->held] = gw_wrench_add(s->on[s->held], w);
+    s->on_held = hand_wrench(s, forces, s->held, &s->body_from_held, t);
+    s->on[s->held] = gw_wrench_add(s->on[s->held], s->on_held);
 }
 
 static double power_on(const gw_system_body *k, const gw_wrench *w)
@@ -303,10 +313,8 @@ void gw_system_outer_power(const gw_system *s, const gw_forces *forces, gw_syste
     power->hand = power_on(&s->bodies[s->held], &s->on_held);
     for (int i = 0; i < s->body_count && s->is_pushed; i++)
         power->pushed += power_on(&s->bodies[i], &s->pushed[i]);
-    if (s->is_pushed && s->view.system) {
-        gw_wrench second = second_wrench(s);
-        power->pushed += power_on(&s->bodies[s->view.held], &second);
-    }
+    if (s->second_hand.at)
+        power->second += power_on(&s->bodies[s->view.held], &s->second);
     for (int i = 0; i < s->body_count && s->load; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             power->contact += s->load[s->bodies[i].first + j] * s->bodies[i].joint.u[j];

@@ -60,10 +60,10 @@ typedef struct gw_system_state {
 } gw_system_state;
 
 /* Powers (W), or their integrals (J). `contact`: all external wrenches except the hand's; `pushed`:
- * the part of it by gw_system_push() and the second hand; `base`: moving grounds; `dissipated`: by
- * damping; `energy_error`: errors of the energy balance that refinement could not remove. */
+ * its part by gw_system_push(), `second`: by the second hand; `base`: moving grounds; `dissipated`:
+ * by damping; `energy_error`: of the energy balance, that refinement could not remove. */
 typedef struct gw_system_work {
-    double hand, contact, pushed, motors, base, dissipated, energy_error;
+    double hand, contact, pushed, second, motors, base, dissipated, energy_error;
 } gw_system_work;
 
 /* f = M a + B alpha, t = B^T a + I alpha. */
@@ -333,9 +333,8 @@ struct gw_system {
     double *run_by, *run_velocity;    /* per run of an implicit substep */
     gw_pose *poses;                   /* poses of bodies, as passed to gw_forces */
     gw_twist *twists;
-    gw_wrench *on, *by_springs, *joint_wrench, on_held; /* at the bodies' origins */
-    gw_wrench *pushed;                                  /* gw_system_push() */
-    gw_wrench second;                                   /* gw_system_second_wrench() */
+    gw_wrench *on, *by_springs, *joint_wrench, on_held, second; /* at the bodies' origins */
+    gw_wrench *pushed;                                          /* gw_system_push() */
     gw_wrench *closure_wrench; /* per closure: on its body a, at the origin of a */
     bool is_pushed;            /* any of these is not zero */
     double *generalised;       /* forces at the coordinates, in addition to `on` */
@@ -346,6 +345,7 @@ struct gw_system {
     double dt, substep; /* step that limits are tuned for; implicit substep under way */
     gw_model_ops ops, view_ops;
     gw_system_view view;
+    gw_forces second_hand;          /* gw_system_second_hand() */
     gw_system_jacobian jacobian[2]; /* of the held frame and the second one */
     gw_system_state *model;
     gw_mobilizer_state *start;

@@ -880,6 +880,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                       .dissipated = fitted + sum.dissipated,
                       .motors = sum.motors,
                       .pushed = sum.pushed,
+                      .second = sum.second,
                       .base_work = sum.base,
                       .energy_error = sum.energy_error,
                       .edge = gw_system_closure_at_edge(s) >= 0,

@@ -22,6 +22,7 @@ static inline void gw_system_add_work(gw_system_work *sum, double weight,
     sum->hand += weight * power->hand;
     sum->contact += weight * power->contact;
     sum->pushed += weight * power->pushed;
+    sum->second += weight * power->second;
     sum->motors += weight * power->motors;
     sum->base += weight * power->base;
     sum->energy_error += weight * power->energy_error;

@@ -7,6 +7,7 @@
 #include "rt/haptics/desired_impedance.h"
 
 #include <assert.h>
+#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
@@ -144,6 +145,108 @@ static void hold_implicit(gw_desired_impedance *d, const gw_wrench *applied)
     for (int i = 0; i < 6; i++)
         z[i] *= -root[i];
     d->held = gw_wrench_add(spring, in_world(d->pose.q, z));
+}
+
+/* ---- two hands at one model ------------------------------------------------------------------ */
+
+bool gw_desired_is_stiff_with(const gw_desired_impedance *a, const gw_desired_impedance *b)
+{
+    bool stiff = (a->active && a->is_held) || (b->active && b->is_held);
+    return stiff && !(a->active && a->def.has_mass) && !(b->active && b->def.has_mass);
+}
+
+/* The wrench that is known as the tick begins: all but what the implicit step adds. */
+static gw_wrench known_wrench(const gw_desired_hold *x)
+{
+    const gw_desired_impedance *d = x->desired;
+    if (!d->active)
+        return x->applied;
+    gw_twist twist = {gw_rotate(d->pose.q, gw_v3(d->twist[0], d->twist[1], d->twist[2])),
+                      gw_rotate(d->pose.q, gw_v3(d->twist[3], d->twist[4], d->twist[5]))};
+    gw_wrench own =
+        d->is_held ? spring_wrench(d, &d->pose) : spring_and_damper(d, &d->pose, &twist);
+    return gw_wrench_add(x->applied, own);
+}
+
+/* The velocity u_f of a hand without what the implicit step adds, times B^(1/2), and that root. */
+static void velocity_ahead(const gw_desired_hold *x, const gw_wrench *other,
+                           const double by_other[6][6], double root[6], double u[6])
+{
+    const gw_desired_impedance *d = x->desired;
+    gw_wrench own = known_wrench(x);
+    const double w[6] = {other->f.x, other->f.y, other->f.z, other->t.x, other->t.y, other->t.z};
+    double f[6], through[6];
+    in_axes(d->pose.q, own.f, own.t, f);
+    gw_matrix6_apply((const double(*)[6])d->inverse, f, u);
+    gw_matrix6_apply(by_other, w, through);
+    row_in_axes(d->pose.q, through, through);
+    for (int i = 0; i < 6; i++) {
+        root[i] = sqrt(d->def.damping[i] + d->dt * d->def.stiffness[i]);
+        u[i] = root[i] * (d->twist[i] + d->dt * (u[i] + d->free[i] + through[i]));
+    }
+}
+
+/*
+ * hold_implicit() for the velocities of both held frames, u = [u_a; u_b]:
+ *
+ *   (I + h B^(1/2) N B^(1/2)) z = B^(1/2) u_f,   N = J D^-1 J^T of both Jacobians
+ *
+ * A spring or damper that takes no account of the other hand's would err by its share of the
+ * other's force, and two stiff ones would each stop the body in a step.
+ */
+void gw_desired_hold_together(const gw_desired_hold *a, const gw_desired_hold *b,
+                              const double between[6][6])
+{
+    const gw_desired_hold *hands[2] = {a, b};
+    double root[12], z[12], m[12 * 12], back[6][6], turned[6][6];
+    double dt = a->desired->active ? a->desired->dt : b->desired->dt;
+    int at[2], n = 0;
+    if (!gw_desired_is_stiff_with(a->desired, b->desired))
+        return;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            back[i][j] = between[j][i];
+    for (int k = 0; k < 2; k++) {
+        const gw_desired_impedance *d = hands[k]->desired;
+        gw_wrench other = known_wrench(hands[1 - k]);
+        at[k] = d->active && d->is_held ? n : -1;
+        if (at[k] < 0)
+            continue;
+        velocity_ahead(hands[k], &other, k == 0 ? between : (const double(*)[6])back, root + n,
+                       z + n);
+        n += 6;
+    }
+    memset(m, 0, sizeof m);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 6 && at[k] >= 0; i++)
+            for (int j = 0; j < 6; j++)
+                m[(at[k] + j) * n + at[k] + i] = hands[k]->desired->inverse[i][j];
+    if (n == 12) { /* J_b D^-1 J_a^T, in the axes of both frames: the lower triangle */
+        for (int i = 0; i < 6; i++)
+            row_in_axes(a->desired->pose.q, back[i], turned[i]);
+        for (int j = 0; j < 6; j++) {
+            double column[6];
+            for (int i = 0; i < 6; i++)
+                column[i] = turned[i][j];
+            row_in_axes(b->desired->pose.q, column, column);
+            for (int i = 0; i < 6; i++)
+                m[j * n + 6 + i] = column[i];
+        }
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+            m[j * n + i] = (i == j) + dt * root[i] * m[j * n + i] * root[j];
+    if (LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'L', n, 1, m, n, z, n) != 0)
+        return;
+    for (int k = 0; k < 2; k++) {
+        gw_desired_impedance *d = hands[k]->desired;
+        double f[6];
+        if (at[k] < 0)
+            continue;
+        for (int i = 0; i < 6; i++)
+            f[i] = -root[at[k] + i] * z[at[k] + i];
+        d->held = gw_wrench_add(spring_wrench(d, &d->pose), in_world(d->pose.q, f));
+    }
 }
 
 /* ---- the desired mass ------------------------------------------------------------------------ */
@@ -416,8 +519,7 @@ static void free_in_axes(gw_quat q, const gw_operational_state *state, double a[
     row_in_axes(q, a, a);
 }
 
-void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt,
-                      bool constant)
+void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt)
 {
     const gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
     double own[6][6], t[6][6];
@@ -463,7 +565,7 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     row_in_axes(q, bias, bias);
     for (int i = 0; i < 6; i++)
         d->free[i] += bias[i];
-    d->is_held = constant || is_stiff(d);
+    d->is_held = is_stiff(d);
     gw_desired_apply(d, &none);
     /* what the control laws see: the motion without hand and control */
     gw_wrench passive = d->is_held ? d->held : spring_and_damper(d, &state->pose, &state->twist);

@@ -60,13 +60,27 @@ typedef struct gw_desired_impedance {
 void gw_desired_take(gw_desired_impedance *d, const gw_desired_def *def, const gw_pose *held);
 
 /* Begins a tick of dt seconds: replaces the model's own state at the held frame by the rendered
- * one, Lambda_d^-1 and the free acceleration of eq. 4, for the control laws. `constant`: the wrench
- * on the model cannot change within the step. */
-void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt,
-                      bool constant);
+ * one, Lambda_d^-1 and the free acceleration of eq. 4, for the control laws. */
+void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt);
 
 /* Sets the wrench that hand and control apply in this tick, for gw_desired_wrench(). */
 void gw_desired_apply(gw_desired_impedance *d, const gw_wrench *applied);
+
+/* A hand at a model that another hand holds as well. */
+typedef struct gw_desired_hold {
+    gw_desired_impedance *desired;
+    gw_wrench applied; /* of hand and control in this tick */
+} gw_desired_hold;
+
+/* After gw_desired_apply(): stiff springs and dampers of two hands at one model, in one implicit
+ * step of both, which the wrench of a hand without such takes part in as it is. `between`:
+ * gw_operational_inverse_between(). Nothing where none is stiff, or one desires a mass: its wrench
+ * on the model is not that at its hand. */
+void gw_desired_hold_together(const gw_desired_hold *a, const gw_desired_hold *b,
+                              const double between[6][6]);
+
+/* True if gw_desired_hold_together() has something to do. */
+bool gw_desired_is_stiff_with(const gw_desired_impedance *a, const gw_desired_impedance *b);
 
 /* The wrench on the model with the held frame at `pose` and the twist `twist`. */
 gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *applied,

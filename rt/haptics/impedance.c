@@ -198,7 +198,8 @@ static gw_spring_damper coordination_spring(const gw_impedance_control *c,
     return gw_spring_within_step_limit(&paper, of_model, of_device, dt);
 }
 
-/* K_vc, B_vc */
+/* K_vc, B_vc. Where n couplings act on one model, each is tuned for a share of its mass: with
+ * k = w^2 / (1/m_d + n/m) the largest eigenvalue of all of them together is about w^2. */
 static gw_spring_damper coupling_spring(const gw_impedance_control *c,
                                         const gw_operational_state *model,
                                         const gw_impedance_device *d, double dt)
@@ -206,8 +207,10 @@ static gw_spring_damper coupling_spring(const gw_impedance_control *c,
     if (gw_spring_is_stated(&c->def.coupling))
         return c->def.coupling;
     gw_inverse_mass m = gw_inverse_mass_bound(model->inverse_inertia);
-    return gw_virtual_coupling_bound(d->mass, d->inertia, fmin(1 / m.linear, 1e6),
-                                     fmin(1 / m.angular, 1e6), dt, d->delay + d->velocity_delay);
+    double n = fmax(model->couplings, 1);
+    return gw_virtual_coupling_bound(d->mass, d->inertia, fmin(1 / (n * m.linear), 1e6),
+                                     fmin(1 / (n * m.angular), 1e6), dt,
+                                     d->delay + d->velocity_delay);
 }
 
 /* The device is made to move as the model does (eq. 11, 18); else it keeps its own inertia. */

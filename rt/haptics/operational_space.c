@@ -239,6 +239,18 @@ void gw_operational_inverse_inertia(const gw_model *model, int dof, const double
     inverse_inertia(dof, jacobian, (const double(*)[6])applied, out);
 }
 
+void gw_operational_inverse_between(const gw_model *a, const gw_model *b, double out[6][6])
+{
+    assert(a && b && out && gw_model_dof(a) == gw_model_dof(b));
+    double of_a[GW_MODEL_MAX_DOF][6], of_b[GW_MODEL_MAX_DOF][6], applied[GW_MODEL_MAX_DOF][6];
+    double unused[6];
+    int dof = gw_model_dof(a);
+    gw_model_jacobian(a, of_a, unused);
+    gw_model_jacobian(b, of_b, unused);
+    apply_inverse(b, dof, (const double(*)[6])of_b, applied);
+    inverse_inertia(dof, (const double(*)[6])of_a, (const double(*)[6])applied, out);
+}
+
 /* ---- state at the held frame ---------------------------------------------------------------- */
 
 /* out += J a */

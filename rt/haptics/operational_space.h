@@ -63,6 +63,10 @@ gw_wrench gw_resisted_free_part_of_wrench(const gw_resisted_directions *directio
 void gw_operational_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
                                     double out[6][6]);
 
+/* J_a D^-1 J_b^T of two held frames of one model: the acceleration of a's by a wrench at b's (world
+ * axes). */
+void gw_operational_inverse_between(const gw_model *a, const gw_model *b, double out[6][6]);
+
 /* J_b D^-1 P J_b^T at the origin of a body of the model. `work`: 7 entries a degree of freedom. */
 void gw_operational_body_inverse_inertia(const gw_model *model, int body, double *work,
                                          double out[6][6]);
@@ -88,8 +92,9 @@ typedef struct gw_operational_state {
     const struct gw_operational_state *over; /* inverse_inertia, free_acceleration and inertial as
                            means over the step, where gw_operational_over_of() was asked; NULL: the
                            model has no dampers and springs of its own */
-    const gw_resisted_directions *resisted;  /* of a local model (U-hat, eq. 22); NULL: to be found
-                                                from the Jacobian */
+    int couplings; /* virtual couplings at the model, of all hands; 0 or 1: this hand's alone */
+    const gw_resisted_directions *resisted; /* of a local model (U-hat, eq. 22); NULL: to be found
+                                               from the Jacobian */
 } gw_operational_state;
 
 /* The state from a model. `jacobian`: room for the model's columns, which the state refers to. */

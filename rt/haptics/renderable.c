@@ -50,7 +50,8 @@ static void render_springs(const gw_render_request *r, gw_rendered *out)
     gw_inverse_mass model = {1 / r->mass, 1 / r->inertia};
     gw_inverse_mass device = {1 / d->mass, 1 / d->inertia};
     if (!gw_spring_is_stated(asked) && couples)
-        k = gw_virtual_coupling_bound(d->mass, d->inertia, r->mass, r->inertia, r->dt,
+        k = gw_virtual_coupling_bound(d->mass, d->inertia, r->mass / fmax(r->couplings, 1),
+                                      r->inertia / fmax(r->couplings, 1), r->dt,
                                       d->delay + d->velocity_delay);
     else if (!gw_spring_is_stated(asked))
         k = gw_spring_within_step_limit(

@@ -62,6 +62,7 @@ typedef struct gw_render_request {
     double structure;              /* N/m, of its structure, task space; 0: rigid */
     double structure_angular;      /* N m/rad */
     double mass, inertia;          /* of the model at the hand: a lower bound */
+    int couplings;                 /* gw_operational_state */
     double dt;                     /* s */
 } gw_render_request;
 

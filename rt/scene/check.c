@@ -684,15 +684,35 @@ static bool check_desired(const gw_tool *t, int index, gw_error *error)
     return true;
 }
 
+static bool hold_one_body(const gw_tool *a, const gw_tool *b)
+{
+    return strcmp(a->object, b->object) == 0 && strcmp(a->mechanism, b->mechanism) == 0 &&
+           a->link == b->link;
+}
+
 /* What no other member of the tool matters to. */
 static bool check_numbers(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
 {
     for (int i = 0; i < index; i++)
-        if ((strcmp(s->tools[i].object, t->object) == 0 &&
-             strcmp(s->tools[i].mechanism, t->mechanism) == 0 && s->tools[i].link == t->link) ||
-            strcmp(s->tools[i].device, t->device) == 0)
-            return gw_scene_invalid(error, "tools", index, "",
-                                    "two tools need two objects or links, and two devices");
+        if (strcmp(s->tools[i].device, t->device) == 0)
+            return gw_scene_invalid(error, "tools", index, "/device",
+                                    "two tools need two devices: \"%s\" is tool %d's", t->device,
+                                    i);
+    int object = gw_scene_object(s, t->object);
+    for (int i = 0; i < index; i++)
+        if (object >= 0 && s->objects[object].massless && hold_one_body(t, &s->tools[i]))
+            return gw_scene_invalid(error, "tools", index, "/object",
+                                    "two tools hold \"%s\", which is massless: it follows one hand",
+                                    t->object);
+    /* eq. 4 of one hand scales the wrench of the other, and two such equations need not agree */
+    for (int i = 0; i < index; i++)
+        if ((t->desired.has_mass || s->tools[i].desired.has_mass) && hold_one_body(t, &s->tools[i]))
+            return gw_scene_invalid(error, "tools", index,
+                                    t->desired.has_mass ? "/desired/mass" : "",
+                                    "tools %d and %d hold one body, which can have no desired mass "
+                                    "at one hand and another mass at the other: damping and "
+                                    "stiffness may be desired",
+                                    i, index);
     if (!gw_finite_pose(&t->at) || !gw_finite_pose(&t->start))
         return gw_scene_invalid(error, "tools", index, "/at", "a pose must be finite");
     return check_rendering(t, index, error) && check_desired(t, index, error);

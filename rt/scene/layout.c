@@ -756,7 +756,9 @@ static bool take_memory(builder *w, gw_error *error)
         int object = gw_scene_object(s, s->tools[i].object);
         if (object < 0) /* it holds a mechanism, which is none of the layout's */
             continue;
-        w->asked[object] = i;
+        int *asked = &w->asked[object]; /* the first tool that states a branch, else the first */
+        if (*asked < 0 || (!s->tools[*asked].branch[0] && s->tools[i].branch[0]))
+            *asked = i;
         w->tool[object] = l->system_of[object] < 0 ? i : -1;
     }
     return true;

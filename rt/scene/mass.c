@@ -43,6 +43,19 @@ gw_vec3 gw_scene_held_point(const gw_scene *s, int body)
     return gw_v3(0, 0, 0);
 }
 
+int gw_scene_tools_at(const gw_scene *s, int body)
+{
+    assert(s && body >= 0);
+    int link = 0, mechanism = gw_scene_link_of_body(s, body, &link), count = 0;
+    for (int i = 0; i < s->tool_count; i++) {
+        const gw_tool *t = &s->tools[i];
+        count += mechanism < 0
+                     ? gw_scene_object(s, t->object) == body
+                     : gw_scene_mechanism(s, t->mechanism) == mechanism && t->link == link;
+    }
+    return count;
+}
+
 gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double density)
 {
     assert(shape && pose && density >= 0);

@@ -374,6 +374,9 @@ gw_mass gw_scene_body_mass(const gw_scene *scene, int body);
 /* Origin of the tool frame of the first tool that holds a body, in the body's frame; zero if none
  * does. */
 gw_vec3 gw_scene_held_point(const gw_scene *scene, int body);
+
+/* The number of tools that hold a body. */
+int gw_scene_tools_at(const gw_scene *scene, int body);
 /* Radius of gyration of a body (m). */
 double gw_scene_body_length(const gw_scene *scene, int body);
 

@@ -72,6 +72,17 @@ static void relate_links(grouping *g)
     }
 }
 
+/* An object that several tools hold moves as a system: each has a held frame of its own. */
+static void relate_held(grouping *g)
+{
+    const gw_scene *s = g->scene;
+    for (int i = 0; i < s->tool_count; i++) {
+        int held = gw_scene_object(s, s->tools[i].object);
+        if (has_body(s, held) && gw_scene_tools_at(s, held) > 1)
+            g->related[root_of(g->parent, held)] = true;
+    }
+}
+
 /* True if the body moves only through its relations. */
 static bool moves_with_others(const gw_scene *s, int body)
 {
@@ -97,6 +108,7 @@ static void relate_all(grouping *g)
 {
     const gw_scene *s = g->scene;
     relate_links(g);
+    relate_held(g);
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
         if (c->enabled && c->bound != GW_BOUND_EQUAL)

@@ -334,7 +334,7 @@ void gw_body_systems_reset(gw_scene_dynamics *m)
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         gw_system_reset(d->system);
-        gw_system_second_wrench(d->system, &none);
+        gw_system_second_hand(d->system, NULL);
         d->grounds_move = d->joined = false;
         d->joining = (gw_transition){0};
         for (int k = 0; k < d->ground_count; k++)
@@ -424,28 +424,23 @@ void gw_scene_dynamics_end_drags(gw_scene_dynamics *m, int tool)
     }
 }
 
-/* Applies the wrench of a second tool at the step's start. */
+/* Lets a second tool act in the step. */
 static void push_second(gw_scene_dynamics *m, int tool)
 {
     gw_world_system *second = &m->second_world_system[tool],
                     *first = &m->world_systems[m->tool_world_system[tool]];
     gw_dynamic_system *d = &m->systems[m->tool_world_system[tool] - m->first_system];
-    gw_pose held;
-    gw_twist twist;
-    gw_wrench w = {{0, 0, 0}, {0, 0, 0}};
-    gw_model_held(m->second[tool], &held, &twist);
-    if (second->hand.at && !second->still)
-        w = second->hand.at(second->hand.context, 0, &held, &twist);
-    gw_system_second_wrench(d->system, &w);
+    gw_system_second_hand(d->system, second->still ? NULL : &second->hand);
     first->still = first->still || second->still;
 }
 
-/* The result of the system's step for the second tool, whose work is part of gw_step.pushed. */
+/* The result of the system's step for the second tool. */
 static void split_step_of_second(gw_scene_dynamics *m, int tool)
 {
     gw_world_system *second = &m->second_world_system[tool];
     const gw_world_system *first = &m->world_systems[m->tool_world_system[tool]];
-    second->step = (gw_step){.margin = first->step.margin, .finite = first->step.finite};
+    second->step = (gw_step){
+        .work = first->step.second, .margin = first->step.margin, .finite = first->step.finite};
     second->collided = first->collided;
     if (first->collided)
         memcpy(second->impulse, first->impulse, sizeof second->impulse);
@@ -530,7 +525,7 @@ double gw_body_systems_energy_error(const gw_scene_dynamics *m)
             continue;
         gw_model_energy(gw_system_model(m->systems[i].system), &kinetic, &potential);
         double moved = kinetic + fabs(step->dissipated) + fabs(step->motors) + fabs(step->pushed) +
-                       fabs(step->work) + fabs(step->base_work);
+                       fabs(step->work) + fabs(step->second) + fabs(step->base_work);
         if (step->energy_error > ENERGY_ERROR_SHARE * moved)
             worst = fmax(worst, step->energy_error);
     }

@@ -9,18 +9,24 @@
 
 /* ---- a new scenario -------------------------------------------------------------------------- */
 
-/* The tool that the new scenario's tool continues: that of the same object or mechanism; of two
- * such, that with the same device. */
-static const gw_haptic_tool *preceding_tool(const gw_simulation *s, const gw_scenario_tool *tool)
+/* The tool that each of the new scenario's tools continues, NULL for none: one of the same object
+ * or mechanism and the same device, else one of the same object or mechanism that no other
+ * continues. */
+static void find_preceding(const gw_simulation *s, const gw_scenario *next,
+                           const gw_haptic_tool *of[GW_MAX_TOOLS])
 {
-    const gw_haptic_tool *found = NULL;
-    for (int i = 0; i < s->scenario->tool_count; i++) {
-        const gw_scenario_tool *was = s->tools[i].def;
-        bool same = was->name == tool->name && (was->mechanism < 0) == (tool->mechanism < 0);
-        if (same && (!found || was->slot->id == tool->slot->id))
-            found = &s->tools[i];
-    }
-    return found;
+    bool taken[GW_MAX_TOOLS] = {false};
+    for (int other_device = 0; other_device < 2; other_device++)
+        for (int k = 0; k < next->tool_count; k++)
+            for (int i = 0; i < s->scenario->tool_count && !of[k]; i++) {
+                const gw_scenario_tool *was = s->tools[i].def, *tool = &next->tools[k];
+                bool same =
+                    was->name == tool->name && (was->mechanism < 0) == (tool->mechanism < 0);
+                if (taken[i] || !same || (!other_device && was->slot->id != tool->slot->id))
+                    continue;
+                of[k] = &s->tools[i];
+                taken[i] = true;
+            }
 }
 
 /* Gives the former scenario the next one's name hashes, by which its entries are then found. */
@@ -36,12 +42,14 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
 {
     gw_energy before, after;
     gw_simulation_energy(s, &before);
+    const gw_haptic_tool *preceding[GW_MAX_TOOLS] = {NULL};
     gw_transition_limits limits = gw_scenario_transition_limits(next);
     take_new_names(s->scenario, &next->new_names);
     gw_kinematics_carry_over(next->kinematics, s->scenario->kinematics, s->tick, next->rate);
     gw_scene_dynamics_carry_over(next->dynamics, s->scenario->dynamics, next->kinematics, &limits);
+    find_preceding(s, next, preceding);
     for (int i = 0; i < next->tool_count; i++)
-        gw_haptic_tool_switch(&s->switched[i], preceding_tool(s, &next->tools[i]), &next->tools[i],
+        gw_haptic_tool_switch(&s->switched[i], preceding[i], &next->tools[i],
                               gw_scene_dynamics_held_model(next->dynamics, i), next);
     s->scenario = next;
     memcpy(s->tools, s->switched, sizeof s->tools);

@@ -231,8 +231,13 @@ static void begin_desired(gw_haptic_tool *tool, const gw_tick *tick, gw_operatio
         gw_operational_inertial_of(model_of(tool), state);
         gw_operational_over_of(model_of(tool), tick->dt, &means, state);
     }
-    gw_desired_begin(&tool->desired, state, tick->dt, tool->second_hold);
+    gw_desired_begin(&tool->desired, state, tick->dt);
     state->over = NULL;
+}
+
+bool gw_haptic_tool_is_coupled(const gw_haptic_tool *tool)
+{
+    return tool->def->renders && tool->control.def.kind == GW_LAW_COUPLING;
 }
 
 /* Impedance control before the model's step: the wrench on the model. */
@@ -253,6 +258,7 @@ static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
     seen.pose = tool->pose;
     seen.twist = tool->twist;
     seen.resisted = gw_scene_dynamics_resisted(dynamics, index);
+    seen.couplings = tool->couplings;
     if (gw_model_positional_jacobian(model_of(tool), positional))
         seen.positional = (const double(*)[6])positional;
     device = device_state(tool);
@@ -443,11 +449,21 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     }
     update_clutch(tool);
     take_wrench(tool, tick->moving);
-    tool->second_hold = gw_scene_dynamics_is_second_tool(dynamics, index);
     if (tool->def->renders)
         control_pre_step(tool, tick, dynamics, index);
     else
         desired_pre_step(tool, tick);
+}
+
+void gw_haptic_tool_hold_together(gw_haptic_tool *tool, gw_haptic_tool *other)
+{
+    double between[6][6];
+    const gw_desired_hold a = {&tool->desired, tool->wrench_on_model},
+                          b = {&other->desired, other->wrench_on_model};
+    if (!gw_desired_is_stiff_with(a.desired, b.desired))
+        return;
+    gw_operational_inverse_between(model_of(tool), model_of(other), between);
+    gw_desired_hold_together(&a, &b, (const double(*)[6])between);
 }
 
 /* ---- step -------------------------------------------------------------------------------------
@@ -485,11 +501,6 @@ static void count_desired_energy(gw_haptic_tool *tool, const gw_step *step, doub
     gw_model_held(model_of(tool), &held, &twist);
     gw_twist displacement = gw_pose_sub(&held, &d->pose);
     double applied = work_along(&tool->wrench_on_model, &displacement), done = step->work;
-    if (tool->second_hold) { /* its wrench acts by gw_system_second_wrench(), and its work counts
-                                there */
-        gw_wrench pushed = gw_desired_wrench(d, &tool->wrench_on_model, &d->pose, &twist);
-        done = work_along(&pushed, &displacement);
-    }
     double stored = gw_desired_energy(d, &held) - d->energy;
     double left = done - applied + stored;
     double damped = 0.5 * dt * (d->power + gw_desired_damping_power(d, &held, &twist));

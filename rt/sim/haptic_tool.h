@@ -27,8 +27,7 @@ typedef struct gw_haptic_tool {
     gw_impedance_control control; /* impedance device */
     gw_desired_impedance desired;
     gw_pose desired_at; /* body_from_held to which the state of `desired` refers */
-    bool second_hold; /* another tool holds the same system: this one's wrench is constant in a step
-                       */
+    int couplings;      /* virtual couplings at the model, of all tools that hold it */
     gw_transition transition;
     gw_drag drag;
     gw_motion_executor motion;
@@ -109,10 +108,17 @@ void gw_haptic_tool_update_pose(gw_haptic_tool *tool);
 
 /* ---- a tick --------------------------------------------------------------------------------- */
 
+/* True if a virtual coupling connects the tool with its device. */
+bool gw_haptic_tool_is_coupled(const gw_haptic_tool *tool);
+
 /* Operators, device read, wrench on the model. `dynamics` and `index` (of the tool) are used where
  * control needs the resisted directions. */
 void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
                           const gw_scene_dynamics *dynamics, int index);
+
+/* Springs and dampers of two tools at one model that are too stiff for explicit stages act in one
+ * implicit step. Between sense and pre-step. */
+void gw_haptic_tool_hold_together(gw_haptic_tool *tool, gw_haptic_tool *other);
 
 /* Moves the tool's set with its geometry in this tick of `dt` seconds (`kinematics`; NULL: none
  * moves): the body is carried along (moving_submanifold.h), and the energy counts under edits.

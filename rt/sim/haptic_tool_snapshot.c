@@ -59,6 +59,7 @@ void gw_haptic_tool_publish_state(const gw_haptic_tool *tool, gw_tool_state *s)
     s->map_scale = tool->map.scale;
     s->map_centre = tool->map.centre;
     s->felt_mass = tool->felt_mass;
+    s->couplings = tool->couplings;
     s->felt_inertia = tool->felt_inertia;
     s->world_from_object = gw_haptic_tool_object_pose(tool);
     s->world_from_tool = tool->pose;

@@ -142,8 +142,8 @@ static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const g
     }
 }
 
-/* Takes hold of an object or mechanism that was not held before, or whose kind of model has changed
- * (single object or part of a system). A drag continues. */
+/* Takes hold of an object or mechanism that was not held before, or whose last step failed. A drag
+ * continues. */
 static void hold_anew(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_scenario_tool *def,
                       gw_model *shared, double dt)
 {
@@ -163,7 +163,8 @@ static void hold_anew(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_
     gw_impedance_init(&tool->control, &def->rendering);
 }
 
-/* A mechanism or system keeps its state; only the held frame may have changed. */
+/* A mechanism or system keeps its state; only the held frame may have changed. A single object that
+ * becomes part of a system has kept its state there; its transition and guided motion end. */
 static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
                              const gw_scenario_tool *def, gw_model *shared, double dt)
 {
@@ -172,6 +173,10 @@ static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
     tool->def = def;
     tool->shared = shared;
     tool->work = tool->dissipated = tool->motors = tool->edits = 0;
+    if (!old->shared) {
+        tool->transition = (gw_transition){0};
+        gw_motion_release(&tool->motion);
+    }
     gw_haptic_tool_update_pose(tool);
     keep_device(tool, old, &tool->pose);
     take_settings(tool, def, dt);
@@ -204,7 +209,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
                            const gw_scenario_tool *def, gw_model *shared,
                            const gw_scenario *scenario)
 {
-    if (!old || (old->shared != NULL) != (shared != NULL)) {
+    if (!old) {
         hold_anew(tool, old, def, shared, scenario->dt);
         return;
     }
@@ -222,6 +227,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     *tool = *old;
     gw_impedance_reset_prediction(&tool->control);
     tool->def = def;
+    tool->shared = NULL;
     tool->work = tool->dissipated = tool->motors = tool->edits = 0;
     at = gw_pose_mul(&from, &def->guided.body_from_held);
     arm = gw_sub(at.p, from.p);
@@ -233,7 +239,8 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     if (!scenario->go_to_layout)
         to = gw_moving_submanifold_nearest(&guided, &from, &def->pose);
     gw_guided_init(&tool->body, &guided, &to);
-    keep_base_motion(&tool->body, &old->body, scenario->kinematics);
+    if (!old->shared)
+        keep_base_motion(&tool->body, &old->body, scenario->kinematics);
     if (!scenario->go_to_layout)
         gw_guided_set_twist(&tool->body, &twist);
     take_settings(tool, def, scenario->dt);
@@ -242,9 +249,11 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     gw_model_held(&tool->body.model, &model, &model_twist);
     gw_transition_limits limits = transition_limits(tool, scenario);
     gw_transition_start(&tool->transition, &at, &at_twist, &model, &model_twist, &limits);
-    tool->motion.touched = touched_by_same_name(old->def, def, old->motion.touched);
-    gw_motion_switch_set(&tool->motion, &old->body.def.set, &guided.set, &tool->body.pose,
-                         &def->guided.body_from_held);
+    if (!old->shared) {
+        tool->motion.touched = touched_by_same_name(old->def, def, old->motion.touched);
+        gw_motion_switch_set(&tool->motion, &old->body.def.set, &guided.set, &tool->body.pose,
+                             &def->guided.body_from_held);
+    }
     tool->arrived = !tool->transition.active;
     gw_haptic_tool_update_pose(tool);
 }

@@ -130,10 +130,10 @@ gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)
                : NULL;
 }
 
-bool gw_scene_dynamics_is_second_tool(const gw_scene_dynamics *m, int index)
+bool gw_scene_dynamics_hold_one_model(const gw_scene_dynamics *m, int tool, int other)
 {
-    assert(index >= 0 && index < m->tool_count);
-    return m->second[index] != NULL;
+    assert(tool >= 0 && tool < m->tool_count && other >= 0 && other < m->tool_count);
+    return m->tool_world_system[tool] == m->tool_world_system[other];
 }
 
 gw_world_system *gw_scene_dynamics_world_system(gw_scene_dynamics *m, int index)

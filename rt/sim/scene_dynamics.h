@@ -54,8 +54,8 @@ void gw_scene_dynamics_motor(gw_scene_dynamics *dynamics, int mechanism, int joi
 /* The system's model of which tool `index` holds a body; NULL: it holds a single object. */
 gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *dynamics, int index);
 
-/* True if tool `index` is the second tool at a system: its wrench is constant in a step. */
-bool gw_scene_dynamics_is_second_tool(const gw_scene_dynamics *dynamics, int index);
+/* True if both tools hold bodies of one model. */
+bool gw_scene_dynamics_hold_one_model(const gw_scene_dynamics *dynamics, int tool, int other);
 
 /* Passes the poses of free objects and of bodies of systems to kinematics, for their followers. */
 void gw_scene_dynamics_show_bodies(const gw_scene_dynamics *dynamics, gw_kinematics *kinematics);

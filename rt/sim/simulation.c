@@ -312,6 +312,10 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
 {
     gw_scene_dynamics *dynamics = s->scenario->dynamics;
     int count = s->scenario->tool_count;
+    for (int i = 0; i < count && tick->moving; i++)
+        for (int k = 0; k < i; k++)
+            if (gw_scene_dynamics_hold_one_model(dynamics, k, i))
+                gw_haptic_tool_hold_together(&s->tools[k], &s->tools[i]);
     for (int i = 0; i < count; i++)
         gw_haptic_tool_pre_step(&s->tools[i], tick, gw_scene_dynamics_world_system(dynamics, i));
     if (tick->moving)
@@ -324,6 +328,18 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
     gw_simulation_place_kinematic(s, tick->dt);
 }
 
+/* Counts the virtual couplings at each tool's model, which share its mass. */
+static void count_couplings(gw_simulation *s)
+{
+    int count = s->scenario->tool_count;
+    for (int i = 0; i < count; i++) {
+        s->tools[i].couplings = 0;
+        for (int k = 0; k < count; k++)
+            s->tools[i].couplings += gw_haptic_tool_is_coupled(&s->tools[k]) &&
+                                     gw_scene_dynamics_hold_one_model(s->scenario->dynamics, i, k);
+    }
+}
+
 /* Sense, step and actuate, `substeps` times in a tick; the snapshot is that of the first sense. */
 static void step_all(gw_simulation *s, gw_tick *tick)
 {
@@ -331,6 +347,7 @@ static void step_all(gw_simulation *s, gw_tick *tick)
     int tools = s->scenario->tool_count, substeps = tick->moving ? s->scenario->substeps : 1;
     double whole = tick->dt;
     tick->dt = whole / s->scenario->substeps;
+    count_couplings(s);
     for (int k = 0; k < substeps; k++) {
         tick->within = k * tick->dt;
         for (int i = 0; i < tools; i++) {

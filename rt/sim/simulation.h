@@ -139,6 +139,7 @@ typedef struct gw_tool_state {
     double map_scale;               /* device metres per metre of the task */
     gw_vec3 map_centre;             /* task point at the device's origin (m) */
     double felt_mass, felt_inertia; /* lower bounds of what the hand moves (kg, kg m^2) */
+    int couplings;                  /* virtual couplings at the model that the tool holds */
     int mechanism, link;            /* held instead of an object, else -1 */
     int too_light; /* directions that feel heavier than the desired mass (desired_impedance.h) */
     bool renders;  /* at an impedance device; else the members below are zeros */

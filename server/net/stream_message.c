@@ -171,7 +171,8 @@ static gw_command command_of(const stream_request *now, gw_command_kind kind)
     return command;
 }
 
-/* Only a free object, or one in a system of bodies, can be dragged without a tool. */
+/* Only a free object, or one in a system of bodies, can be dragged without a tool; a body that
+ * several tools hold has several hands at it, of which one is meant. */
 static bool can_be_taken(stream_request *now, const app_document *document, const char *id)
 {
     const gw_scene *scene = document->scene;
@@ -181,6 +182,10 @@ static bool can_be_taken(stream_request *now, const app_document *document, cons
         return gw_error_names(&now->error, scene->objects, scene->object_count,
                               sizeof *scene->objects);
     }
+    int tools = gw_scene_tools_at(scene, body);
+    if (tools > 1)
+        return gw_fail(&now->error, GW_CONFLICT, "/object",
+                       "%s is held by %d tools: name one of them as `tool`", id, tools);
     if (document->layout->system_of[body] >= 0 || body >= scene->object_count)
         return true;
     int tool = app_tool_of(scene, id);

@@ -11,6 +11,7 @@ static void model_mass(const gw_scene *scene, const gw_tool *tool, const gw_tool
     int object = gw_scene_object(scene, tool->object);
     request->mass = state && state->felt_mass > 0 ? state->felt_mass : 1;
     request->inertia = state && state->felt_inertia > 0 ? state->felt_inertia : 1;
+    request->couplings = state ? state->couplings : 1;
     if (tool->desired.has_mass) {
         request->mass = gw_desired_least_mass(&tool->desired);
         request->inertia = gw_desired_least_inertia(&tool->desired);

@@ -173,7 +173,8 @@ static const wire_field of_tool[] = {
     {"link", WHOLE, AT(gw_tool, link), RANGE(0, GW_MAX_LINKS - 1), .when = holds_link,
      .about = "number; may be left out where the mechanism states a tip"},
     {"at", OBJECT, AT(gw_tool, at), .table = &wire_table_pose},
-    {"device", ID, AT(gw_tool, device), REQUIRED | IN_ADDRESS},
+    {"device", ID, AT(gw_tool, device), REQUIRED | IN_ADDRESS,
+     .about = "a device of its own for each tool; several tools may hold one body"},
     {"grasp", CHOICE, AT(gw_tool, grasp), .flags = OMITTED, .choices = grasps,
      .about = "point: three components of force act and are felt at the tool frame's origin, the "
               "hand turns freely; rigid unless stated"},
@@ -182,7 +183,8 @@ static const wire_field of_tool[] = {
     {"rendering", OBJECT, AT(gw_tool, rendering), OMITTED, .when = is_impedance,
      .table = &rendering_table},
     {"desired", OBJECT, AT(gw_tool, desired), OMITTED, .table = &desired_table,
-     .about = "left out: what is held is felt as it is"},
+     .about = "left out: what is held is felt as it is. A body that two tools hold takes damping "
+              "and stiffness, no mass"},
     {"start", OBJECT, AT(gw_tool, start), OMITTED, .when = is_impedance, .table = &wire_table_pose,
      .about = "of the device relative to the tool at tick 0, world axes"},
     {"substeps", WHOLE, AT(gw_tool, substeps), OMITTED, RANGE(1, GW_MAX_SUBSTEPS),

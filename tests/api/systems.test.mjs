@@ -1231,12 +1231,12 @@ test('two hands hold two links of one mechanism', () => {
   near((r.get(500, 'lift.0.v0') + r.get(500, 'lift.1.v0')) / ((0.5 * 6) / 3), 1, 1e-9);
   near(r.summary.energy.final, r.summary.energy.work_in, 1e-9);
   const twice = command(
-    { ...scene, format: 'guideway-scene/1', tools: scene.tools.map((t) => ({ ...t, link: 0 })) },
+    { ...scene, format: 'guideway-scene/1', tools: scene.tools.map((t) => ({ ...t, device: 'left' })) },
     '--seconds',
     '0.01',
   );
   assert.equal(twice.status, 2);
-  assert.match(twice.stderr, /two tools need two objects or links/);
+  assert.match(twice.stderr, /two tools need two devices: "left" is tool 0's/);
 });
 
 test('the coupler of a four-bar may be held: the hand drives the whole of it', () => {

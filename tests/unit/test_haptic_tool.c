@@ -75,7 +75,7 @@ static void the_model_moves_as_it_is_felt(void **state)
         }
         gw_desired_take(&d, &def, &(gw_pose){{0.11, -0.2, 0.3}, own.pose.q});
         felt = own;
-        gw_desired_begin(&d, &felt, 1e-3, false);
+        gw_desired_begin(&d, &felt, 1e-3);
         gw_wrench applied = {{random_uniform(&seed, -5, 5), 1, -2}, {0.3, -0.1, 0.2}};
         gw_desired_apply(&d, &applied);
         gw_wrench on = gw_desired_wrench(&d, &applied, &own.pose, &own.twist);
@@ -105,7 +105,7 @@ static void free_directions_have_the_desired_mass(void **state)
             def.mass[i] = random_uniform(&seed, 1, 3);
         gw_desired_impedance d = {.active = false};
         gw_desired_take(&d, &def, &s.pose);
-        gw_desired_begin(&d, &s, 1e-3, false);
+        gw_desired_begin(&d, &s, 1e-3);
         if (d.too_light > 0)
             continue;
         for (int i = 0; i < 6; i++)

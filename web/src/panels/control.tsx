@@ -322,7 +322,7 @@ export function ControlPanel(): JSX.Element | null {
   const tool = impedanceTool();
   if (!tool) return null;
   const control = tool.control ?? 'impedance';
-  const state = store.figures.value?.tools.find((t) => heldId(t) === heldId(tool));
+  const state = store.stateOfTool(tool, store.figures.value);
   return (
     <Section id="control" title="Control">
       <p class="quiet">

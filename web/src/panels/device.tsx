@@ -170,7 +170,7 @@ function Bounds({ tool }: { tool: Tool }): JSX.Element {
           label="Device metres per metre of the task"
           unit={'\u00d7'}
           step={0.1}
-          value={map.scale ?? store.toolState(heldId(tool))?.workspace?.scale ?? 1}
+          value={map.scale ?? store.stateOfTool(tool)?.workspace?.scale ?? 1}
           onCommit={(scale) => void patchTool({ workspace: { scale } })}
         />
       </div>
@@ -193,7 +193,7 @@ function One({ device, info }: { device: Device; info: DeviceInfo | undefined })
   const index = store.tools.value.findIndex((t) => t.device === device.id);
   const known = store.drivers.value;
   const driver = known.find((d) => d.name === device.driver);
-  const state = tool && store.figures.value?.tools.find((t) => heldId(t) === heldId(tool));
+  const state = store.stateOfTool(tool, store.figures.value);
   return (
     <>
       <Row label="driver">

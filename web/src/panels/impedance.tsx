@@ -4,7 +4,6 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { latestTool, patchTool } from '../edits/devices';
 import type { Rendered, RenderedValue, Tool, Vec3 } from '../protocol';
-import { heldId } from '../state/mechanisms';
 import { call } from '../state/rest';
 import * as store from '../state/store';
 import { listed } from '../state/words';
@@ -67,7 +66,7 @@ function words(tool: Tool): string {
 }
 
 function Desired({ tool }: { tool: Tool }): JSX.Element {
-  const tooLight = store.toolState(heldId(tool))?.too_light ?? 0;
+  const tooLight = store.stateOfTool(tool)?.too_light ?? 0;
   const massive = !!tool.desired?.mass;
   return (
     <details class="group-of" open={!!tool.desired}>

@@ -110,11 +110,17 @@ export function scriptOf(tool: number): string {
   return type === 'none' ? '' : type === 'wrench' ? 'scripted wrench' : 'scripted hand';
 }
 
-// The index of the tool that holds the object or link.
+// The index of the (first) tool that holds the object or link.
 export const toolIndex = (held: string): number => tools.value.findIndex((t) => heldId(t) === held);
 
 export function toolState(held: string): ToolState | undefined {
   return simulation.value?.tools.find((t) => heldId(t) === held);
+}
+
+// The state of a tool, of which several may hold one body.
+export function stateOfTool(tool: Tool | undefined, told = simulation.value): ToolState | undefined {
+  const state = told?.tools[tools.value.findIndex((t) => t.device === tool?.device)];
+  return tool && state && heldId(state) === heldId(tool) ? state : undefined;
 }
 
 // True where a client drags the body; not reported for links without a tool.

@@ -4,7 +4,7 @@ import { Group, type Mesh, type MeshLambertMaterial, Quaternion, Vector3 } from 
 import type { Branch, Geometry, Pose } from '../protocol';
 import { compose, IDENTITY, inverse } from '../state/maths';
 import { fullPose, heldId } from '../state/mechanisms';
-import { toolState, tools } from '../state/store';
+import { stateOfTool, tools } from '../state/store';
 import { type Bodies, buildNode } from './bodies';
 import type { Label } from './overlay';
 import type { Palette } from './palette';
@@ -84,7 +84,7 @@ export class Ghosts {
   // The device's pose is that of the tool's frame; the outline is of the held object.
   showDevice(): void {
     const tool = tools.peek()[0];
-    const state = tool && toolState(heldId(tool));
+    const state = stateOfTool(tool);
     const body = tool && this.bodies.get(heldId(tool));
     const apart = !!state && (state.error_p > 5e-4 || state.error_r > 0.01);
     this.device.visible = apart;
