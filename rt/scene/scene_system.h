@@ -5,7 +5,8 @@
  * Held objects, free objects, and all bodies that enabled constraints, joints or springs connect to
  * one of them, directly or through others, have mass; massless objects only follow. A held or free
  * object that is connected only to fixed ones, by constraints alone, is not a system of this kind:
- * it is a guided body on its own submanifold (rt/dynamics/guided.h).
+ * it is a guided body on its own submanifold (rt/dynamics/guided.h); except for one whose set has
+ * no closed form and depends on a free-form shape with bends, at which steps of a system end.
  *
  * Built by the server's threads, then read only. Not for use inside a tick.
  */

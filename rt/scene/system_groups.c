@@ -22,12 +22,20 @@ static int root_of(int *parent, int i)
     return i;
 }
 
+/* The enabled constraints of a body on distances, and those of them on free-form shapes with bends;
+ * whether one follows a normal or tangent. */
+typedef struct bent_body {
+    int distances, bent;
+    bool follows;
+} bent_body;
+
 /* Groups by union-find; related: the group is a system, also if it is connected to ground alone;
  * joined: it has relations that the layout does not solve. */
 typedef struct grouping {
     const gw_scene *scene;
     int *parent;
     bool *related, *joined;
+    bent_body *bent; /* of each body */
 } grouping;
 
 /* Joins two objects by a relation; alone: the relation makes a system even with a fixed object. */
@@ -94,6 +102,14 @@ static bool moves_with_others(const gw_scene *s, int body)
     return true;
 }
 
+/* True if the body's set has no closed form and its substeps are to end at bends, as those of
+ * closures do (rt/dynamics/system_kinks.c). */
+static bool is_general_on_bends(const grouping *g, int body)
+{
+    return body >= 0 && g->bent[body].bent > 0 && g->bent[body].distances > 1 &&
+           !g->bent[body].follows;
+}
+
 /* A bound joins two bodies only if one of them moves only through its relations. */
 static void relate_bound(grouping *g, const gw_scene_constraint *c)
 {
@@ -104,19 +120,50 @@ static void relate_bound(grouping *g, const gw_scene_constraint *c)
         relate_objects(g, a, b, false);
 }
 
+/* True if a feature is a free-form shape with bends. */
+static bool is_bent(const gw_scene *s, const gw_feature_ref *ref)
+{
+    gw_element e;
+    return gw_scene_element(s, ref, &e) && e.nurbs &&
+           e.nurbs->direction[0].bend_count + e.nurbs->direction[1].bend_count > 0;
+}
+
+static void count_bent(const gw_scene *s, bent_body *of_body)
+{
+    for (int i = 0; i < s->constraint_count; i++) {
+        const gw_scene_constraint *c = &s->constraints[i];
+        if (!c->enabled || c->bound != GW_BOUND_EQUAL || !gw_constraint_is_positional(c->kind))
+            continue;
+        bool bent = is_bent(s, &c->a) || is_bent(s, &c->b);
+        const char *const ends[] = {c->a.object, c->b.object};
+        for (int k = 0; k < 2; k++) {
+            int body = gw_scene_body_number(s, ends[k]);
+            if (!has_body(s, body))
+                continue;
+            of_body[body].distances += gw_constraint_has_distance(c->kind);
+            of_body[body].bent += bent;
+            of_body[body].follows |= c->kind == GW_NORMAL || c->kind == GW_TANGENT;
+        }
+    }
+}
+
 static void relate_all(grouping *g)
 {
     const gw_scene *s = g->scene;
     relate_links(g);
     relate_held(g);
+    count_bent(s, g->bent);
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
         if (c->enabled && c->bound != GW_BOUND_EQUAL)
             relate_bound(g, c);
-        else if (c->enabled)
-            relate_objects(g, gw_scene_body_number(s, c->a.object),
-                           gw_scene_body_number(s, c->b.object),
-                           !gw_constraint_is_positional(c->kind));
+        else if (c->enabled) {
+            int a = gw_scene_body_number(s, c->a.object);
+            int b = gw_scene_body_number(s, c->b.object);
+            bool alone = !gw_constraint_is_positional(c->kind) || is_general_on_bends(g, a) ||
+                         is_general_on_bends(g, b);
+            relate_objects(g, a, b, alone);
+        }
     }
     for (int i = 0; i < s->joint_count; i++) {
         const gw_scene_joint *j = &s->joints[i];
@@ -147,10 +194,10 @@ int gw_scene_number_systems(const gw_scene *s, bool standing, int *of_body)
     int bodies = gw_scene_body_count(s), count = 0;
     size_t n = (size_t)bodies + 1;
     grouping g = {s, malloc(n * sizeof *g.parent), calloc(n, sizeof *g.related),
-                  calloc(n, sizeof *g.joined)};
+                  calloc(n, sizeof *g.joined), calloc(n, sizeof *g.bent)};
     bool *moves = calloc(n, sizeof *moves);
     int *number = malloc(n * sizeof *number);
-    bool memory = g.parent && g.related && g.joined && moves && number;
+    bool memory = g.parent && g.related && g.joined && g.bent && moves && number;
     for (int i = 0; memory && i < bodies; i++)
         g.parent[i] = i, number[i] = -1;
     if (memory)
@@ -176,6 +223,7 @@ int gw_scene_number_systems(const gw_scene *s, bool standing, int *of_body)
     free(g.parent);
     free(g.related);
     free(g.joined);
+    free(g.bent);
     free(moves);
     free(number);
     return memory ? count : -1;
