@@ -8,6 +8,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "rt/base/small.h"
+
 /* Refitted boxes grow as neighbouring items separate: the tree is rebuilt where the sum of all
  * boxes' perimeters exceeds its value at the last build by this factor. */
 static const double loose = 1.3;
@@ -198,6 +200,21 @@ void gw_aabb_tree_update(gw_aabb_tree *t, const gw_aabb *boxes)
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
+enum { DEPTH = 64 /* of the stack of a search */ };
+
+/* Two children, at distances d, onto the stack of a search that takes the nearer one next. */
+static void push_farther_first(const int child[2], const double d[2], int stack[DEPTH],
+                               double away[DEPTH], int *count)
+{
+    assert(*count + 2 <= DEPTH);
+    int nearer = d[0] < d[1] ? 0 : 1;
+    for (int k = 0; k < 2; k++) {
+        int which = k == 0 ? 1 - nearer : nearer;
+        stack[*count] = child[which];
+        away[(*count)++] = d[which];
+    }
+}
+
 int gw_aabb_tree_query(const gw_aabb_tree *t, const gw_aabb *probe, int *items, int capacity)
 {
     assert(t && probe && items && capacity >= 0);
@@ -215,6 +232,91 @@ int gw_aabb_tree_query(const gw_aabb_tree *t, const gw_aabb *probe, int *items, 
         i++;
     }
     return count;
+}
+
+/* An oriented box and the magnitudes of its axes' entries. */
+typedef struct oriented_probe {
+    const gw_oriented_box *box;
+    gw_mat3 sizes;
+    gw_vec3 half; /* along the tree's axes */
+} oriented_probe;
+
+static oriented_probe probe_of(const gw_oriented_box *box)
+{
+    oriented_probe p = {.box = box};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            p.sizes.m[i][k] = fabs(box->rotation.m[i][k]);
+    p.half = gw_mat3_mul(&p.sizes, box->half);
+    return p;
+}
+
+static double largest(double x, double y, double z)
+{
+    return gw_max(gw_max(x, y), z);
+}
+
+/* The largest separation along an axis of either box (m), at most their distance. */
+static double separation(const oriented_probe *p, const gw_aabb *b)
+{
+    gw_vec3 d = gw_sub(gw_scale(0.5, gw_add(b->low, b->high)), p->box->centre),
+            half = gw_scale(0.5, gw_sub(b->high, b->low));
+    double of_tree = largest(fabs(d.x) - half.x - p->half.x, fabs(d.y) - half.y - p->half.y,
+                             fabs(d.z) - half.z - p->half.z);
+    gw_vec3 own = gw_mat3_tmul(&p->box->rotation, d), size = gw_mat3_tmul(&p->sizes, half);
+    double of_box =
+        largest(fabs(own.x) - size.x - p->box->half.x, fabs(own.y) - size.y - p->box->half.y,
+                fabs(own.z) - size.z - p->box->half.z);
+    return gw_max(of_tree, of_box);
+}
+
+int gw_aabb_tree_query_oriented(const gw_aabb_tree *t, const gw_oriented_box *probe, double reach,
+                                int *items, int capacity)
+{
+    assert(t && probe && items && capacity >= 0);
+    const oriented_probe p = probe_of(probe);
+    int count = 0;
+    for (int i = 0; i < t->node_count;) {
+        const node *n = &t->nodes[i];
+        if (separation(&p, &n->box) > reach) {
+            i = n->next;
+            continue;
+        }
+        if (n->item >= 0 && count == capacity)
+            return capacity + 1;
+        if (n->item >= 0)
+            items[count++] = n->item;
+        i++;
+    }
+    return count;
+}
+
+void gw_aabb_tree_approach(const gw_aabb_tree *t, const gw_oriented_box *probe, double reach,
+                           double (*visit)(void *context, int item), void *context)
+{
+    assert(t && probe && visit);
+    const oriented_probe p = probe_of(probe);
+    int stack[DEPTH], count = 0;
+    double away[DEPTH];
+    if (t->item_count > 0) {
+        stack[0] = 0;
+        away[count++] = separation(&p, &t->nodes[0].box);
+    }
+    while (count > 0 && reach >= 0) {
+        int i = stack[--count];
+        const node *n = &t->nodes[i];
+        if (away[count] > reach)
+            continue;
+        if (n->item >= 0) {
+            reach = visit(context, n->item);
+            continue;
+        }
+        int child[2] = {i + 1, t->nodes[i + 1].next};
+        double d[2];
+        for (int k = 0; k < 2; k++)
+            d[k] = separation(&p, &t->nodes[child[k]].box);
+        push_farther_first(child, d, stack, away, &count);
+    }
 }
 
 /* Pairs of the leaf and an item below node b. */
@@ -284,14 +386,11 @@ static bool are_near(const two_trees *t, const gw_aabb *a, const turned_box *b)
     return !are_disjoint(a, &box);
 }
 
-/* Whether normals of both nodes' items may be on one line, or opposite. */
-static bool may_face(const two_trees *t, int a, int b)
+/* Whether normals within the cones may be on one line, or opposite; `along`: the cosine between
+ * their axes. */
+static bool may_face(const two_trees *t, const normal_cone *ca, const normal_cone *cb, double along)
 {
-    if (!t->a->cones || !t->b->cones)
-        return true;
-    const normal_cone *ca = &t->a->cones[a], *cb = &t->b->cones[b];
-    double most = ca->angle + cb->angle + t->near->turn,
-           along = gw_dot(ca->axis, gw_mat3_mul(&t->near->rotation, cb->axis));
+    double most = ca->angle + cb->angle + t->near->turn;
     double cosine = ca->cosine * cb->cosine - ca->sine * cb->sine,
            sine = ca->sine * cb->cosine + ca->cosine * cb->sine;
     cosine = cosine * t->turn_cosine - sine * t->turn_sine; /* of `most` */
@@ -307,35 +406,38 @@ static turned_box turned(const two_trees *t, const gw_aabb *b)
                         gw_scale(0.5, gw_sub(b->high, b->low))};
 }
 
-/* A triangle of the first tree: its plane and those through its sides, outward, which bound the
- * others. */
+/* An item of the first tree in the frame of the second: the plane of its triangle and those through
+ * its sides, outward, which bound what is near; and the axis of its normals. */
 typedef struct bounding_planes {
-    gw_vec3 n[4], size[4]; /* and magnitudes in the second tree's axes */
-    double offset[4];
+    gw_vec3 n[4], size[4], axis; /* size: magnitudes of n's entries */
+    double offset[4], reach;
 } bounding_planes;
 
-static bounding_planes planes_of(const gw_aabb_near *q, int item)
+static bounding_planes planes_of(const two_trees *t, int a)
 {
+    const gw_aabb_near *q = t->near;
     bounding_planes p;
     gw_vec3 corner[3];
-    q->triangle(q->context, item, corner);
+    p.reach = q->triangle(q->context, t->a->nodes[a].item, corner);
     p.n[3] = gw_unit(gw_cross(gw_sub(corner[1], corner[0]), gw_sub(corner[2], corner[0])));
     for (int k = 0; k < 3; k++)
         p.n[k] = gw_unit(gw_cross(gw_sub(corner[(k + 1) % 3], corner[k]), p.n[3]));
     for (int k = 0; k < 4; k++) {
-        gw_vec3 own = gw_mat3_tmul(&q->rotation, p.n[k]);
-        p.size[k] = gw_v3(fabs(own.x), fabs(own.y), fabs(own.z));
-        p.offset[k] = gw_dot(p.n[k], corner[k % 3]) + q->reach;
+        p.offset[k] = gw_dot(p.n[k], gw_sub(corner[k % 3], q->origin)) + p.reach;
+        p.n[k] = gw_mat3_tmul(&q->rotation, p.n[k]);
+        p.size[k] = gw_v3(fabs(p.n[k].x), fabs(p.n[k].y), fabs(p.n[k].z));
     }
+    p.axis = t->a->cones ? gw_mat3_tmul(&q->rotation, t->a->cones[a].axis) : gw_v3(0, 0, 0);
     return p;
 }
 
-static bool is_within(const bounding_planes *p, double reach, const turned_box *b)
+static bool is_within(const bounding_planes *p, const gw_aabb *b)
 {
-    for (int k = 0; k < 4; k++) {
-        double above = gw_dot(p->n[k], b->middle) - p->offset[k],
-               half = gw_dot(p->size[k], b->half);
-        if (above > half || (k == 3 && above < -half - 2 * reach))
+    gw_vec3 middle = gw_scale(0.5, gw_add(b->high, b->low)),
+            size = gw_scale(0.5, gw_sub(b->high, b->low));
+    for (int k = 3; k >= 0; k--) {
+        double above = gw_dot(p->n[k], middle) - p->offset[k], half = gw_dot(p->size[k], size);
+        if (above > half || (k == 3 && above < -half - 2 * p->reach))
             return false;
     }
     return true;
@@ -346,11 +448,13 @@ static bool near_item(const two_trees *t, int a, int b)
 {
     const gw_aabb_near *q = t->near;
     int item = t->a->nodes[a].item;
-    bounding_planes planes = planes_of(q, item);
+    bounding_planes planes = planes_of(t, a);
+    bool cones = t->a->cones && t->b->cones;
     for (int i = b, end = t->b->nodes[b].next; i < end;) {
         const node *at = &t->b->nodes[i];
-        turned_box box = turned(t, &at->box);
-        if (!may_face(t, a, i) || !is_within(&planes, q->reach, &box)) {
+        const normal_cone *cone = cones ? &t->b->cones[i] : NULL;
+        if (!is_within(&planes, &at->box) ||
+            (cones && !may_face(t, &t->a->cones[a], cone, gw_dot(planes.axis, cone->axis)))) {
             i = at->next;
             continue;
         }
@@ -361,11 +465,19 @@ static bool near_item(const two_trees *t, int a, int b)
     return true;
 }
 
+static bool may_nodes_face(const two_trees *t, int a, int b)
+{
+    if (!t->a->cones || !t->b->cones)
+        return true;
+    const normal_cone *ca = &t->a->cones[a], *cb = &t->b->cones[b];
+    return may_face(t, ca, cb, gw_dot(ca->axis, gw_mat3_mul(&t->near->rotation, cb->axis)));
+}
+
 static bool near_between(const two_trees *t, int a, int b)
 {
     const node *na = &t->a->nodes[a], *nb = &t->b->nodes[b];
     turned_box box = turned(t, &nb->box);
-    if (!may_face(t, a, b) || !are_near(t, &na->box, &box))
+    if (!are_near(t, &na->box, &box) || !may_nodes_face(t, a, b))
         return true;
     if (na->item >= 0)
         return near_item(t, a, b);
@@ -389,37 +501,42 @@ void gw_aabb_trees_near(const gw_aabb_tree *a, const gw_aabb_tree *b, const gw_a
 /* Distance of a point from a box, squared (m^2). */
 static double box_distance2(const gw_aabb *b, gw_vec3 x)
 {
-    return gw_norm2(gw_v3(fmax(0, fmax(b->low.x - x.x, x.x - b->high.x)),
-                          fmax(0, fmax(b->low.y - x.y, x.y - b->high.y)),
-                          fmax(0, fmax(b->low.z - x.z, x.z - b->high.z))));
+    return gw_norm2(gw_v3(largest(0, b->low.x - x.x, x.x - b->high.x),
+                          largest(0, b->low.y - x.y, x.y - b->high.y),
+                          largest(0, b->low.z - x.z, x.z - b->high.z)));
 }
 
-int gw_aabb_tree_nearest(const gw_aabb_tree *t, gw_vec3 point,
+int gw_aabb_tree_nearest(const gw_aabb_tree *t, gw_vec3 point, double range,
                          double (*distance)(const void *context, int item, gw_vec3 point),
                          const void *context)
 {
-    enum { DEPTH = 64 };
-    assert(t && distance && t->item_count > 0);
+    const double slack = 1 + 1e-12; /* an item's distance is rounded */
+    assert(t && distance && range >= 0);
     int stack[DEPTH], count = 0, best = -1;
-    double least = INFINITY;
-    stack[count++] = 0;
+    double least = range, most2 = range * range * slack, away[DEPTH]; /* squared */
+    if (t->item_count > 0) {
+        stack[0] = 0;
+        away[count++] = box_distance2(&t->nodes[0].box, point);
+    }
     while (count > 0) {
         int i = stack[--count];
         const node *n = &t->nodes[i];
-        if (box_distance2(&n->box, point) >= least * least)
+        if (away[count] > most2)
             continue;
         if (n->item >= 0) {
             double d = distance(context, n->item, point);
-            best = d < least ? n->item : best;
-            least = fmin(least, d);
+            if (d < least || (d <= least && (best < 0 || i < best))) {
+                best = i;
+                least = d;
+                most2 = d * d * slack;
+            }
             continue;
         }
-        int first = i + 1, other = t->nodes[first].next;
-        bool nearer =
-            box_distance2(&t->nodes[first].box, point) < box_distance2(&t->nodes[other].box, point);
-        assert(count + 2 <= DEPTH);
-        stack[count++] = nearer ? other : first;
-        stack[count++] = nearer ? first : other;
+        int child[2] = {i + 1, t->nodes[i + 1].next};
+        double d[2];
+        for (int k = 0; k < 2; k++)
+            d[k] = box_distance2(&t->nodes[child[k]].box, point);
+        push_farther_first(child, d, stack, away, &count);
     }
-    return best;
+    return best < 0 ? -1 : t->nodes[best].item;
 }

@@ -462,6 +462,28 @@ static int collide_trimesh(const gw_detector *d, const geom_pair *p, const gw_tr
     return count;
 }
 
+/* A trimesh, with a reach that grows from 2 mm until a point is found, so that few triangles of a
+ * fine mesh are tested; at most GW_PAIR_CANDIDATES. */
+static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
+                                   const gw_pair_query *query, const gw_convex *a,
+                                   const gw_convex *b, gw_contact_candidate *candidates,
+                                   double *gap)
+{
+    const double first = 2e-3, factor = 3;
+    gw_trimesh_query q = trimesh_query(&d->geoms[p->a], &d->geoms[p->b], a, b, first);
+    bool free_form = d->geoms[p->a].free_form || d->geoms[p->b].free_form;
+    q.nearest_only = true;
+    if (query->near && free_form && q.other)
+        q.near = gw_near_list_of(query->near, p->a, p->b);
+    q.ahead = fmax(first, 0.5 * query->reach);
+    for (;; q.reach = fmin(query->reach, factor * q.reach)) {
+        int count = collide_trimesh(d, p, &q, candidates, GW_PAIR_CANDIDATES, gap);
+        bool none = *gap >= q.reach || (free_form && count == 0);
+        if (!(none && q.reach < query->reach)) /* ends if one is not a number, too */
+            return count;
+    }
+}
+
 /* Room for the candidates of one more pair; NULL: memory is short. */
 static gw_contact_candidate *reserve_found(gw_detector *d)
 {
@@ -497,7 +519,11 @@ static void collide_pair(gw_detector *d, int a, int b)
     if (!candidates)
         return;
     int count = 0;
-    if (ga->trimesh || gb->trimesh) {
+    if (ga->free_form && gb->free_form) { /* the nearest alone, as within a tick */
+        const gw_pair_query query = {.reach = reach};
+        double gap;
+        count = collide_trimesh_growing(d, &p, &query, &ga->convex, &gb->convex, candidates, &gap);
+    } else if (ga->trimesh || gb->trimesh) {
         gw_trimesh_query query = trimesh_query(ga, gb, &ga->convex, &gb->convex, reach);
         count = collide_trimesh(d, &p, &query, candidates, GW_TRIMESH_POINTS, NULL);
     } else if (gw_convex_distance(&ga->convex, &gb->convex, reach, &distance)) {
@@ -591,28 +617,6 @@ static const gw_geom *geom_of(const gw_detector *d, int geom)
 {
     assert(geom >= 0 && geom < d->geom_count);
     return &d->geoms[geom];
-}
-
-/* A trimesh, with a reach that grows from 2 mm until a point is found, so that few triangles of a
- * fine mesh are tested. */
-static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
-                                   const gw_pair_query *query, const gw_convex *a,
-                                   const gw_convex *b, gw_contact_candidate *candidates,
-                                   double *gap)
-{
-    const double first = 2e-3, factor = 3;
-    gw_trimesh_query q = trimesh_query(&d->geoms[p->a], &d->geoms[p->b], a, b, first);
-    bool free_form = d->geoms[p->a].free_form || d->geoms[p->b].free_form;
-    q.nearest_only = true;
-    if (query->near && free_form && q.other)
-        q.near = gw_near_list_of(query->near, p->a, p->b);
-    q.ahead = fmax(first, query->reach);
-    for (;; q.reach = fmin(query->reach, factor * q.reach)) {
-        int count = collide_trimesh(d, p, &q, candidates, GW_PAIR_CANDIDATES, gap);
-        bool none = *gap >= q.reach || (free_form && count == 0);
-        if (!(none && q.reach < query->reach)) /* ends if one is not a number, too */
-            return count;
-    }
 }
 
 int gw_detect_pair(const void *detector, const gw_pair_query *query,

@@ -368,9 +368,22 @@ typedef struct seed {
     gw_vec3 point;
 } seed;
 
+/* The closest point of triangle t to x; false where it contains no foot of x: the direction to x is
+ * not within the range of the surface's normals there. */
+static bool seed_of(const gw_free_form *f, int t, gw_vec3 x, seed *s)
+{
+    double share[3];
+    s->triangle = t;
+    s->point = gw_triangle_closest(f, t, x, share);
+    gw_vec3 d = gw_sub(x, s->point);
+    s->distance = gw_norm(d);
+    gw_triangle_parameters(f, t, share, s->parameter);
+    double aside = gw_norm(gw_reject(d, f->normals[t]));
+    return aside <= f->lean[t] * s->distance + f->deviation;
+}
+
 /* The triangles within `range` of x that may contain a foot of it, nearest first; *nearest: the
- * distance of x from the mesh (m), at most the range. Triangles are excluded if the direction to x
- * is not within the range of the surface's normals there. */
+ * distance of x from the mesh (m), at most the range. */
 static int find_seeds(const gw_free_form *f, gw_vec3 x, double range, seed seeds[SEEDS_MAX],
                       double *nearest)
 {
@@ -379,17 +392,12 @@ static int find_seeds(const gw_free_form *f, gw_vec3 x, double range, seed seeds
     *nearest = near > GW_FREE_FORM_TRIANGLES ? 0 : range;
     near = near > GW_FREE_FORM_TRIANGLES ? GW_FREE_FORM_TRIANGLES : near;
     for (int i = 0; i < near; i++) {
-        double share[3];
-        int t = triangles[i];
-        seed s = {.triangle = t, .point = gw_triangle_closest(f, t, x, share)};
-        gw_vec3 d = gw_sub(x, s.point);
-        s.distance = gw_norm(d);
+        seed s;
+        bool may = seed_of(f, triangles[i], x, &s);
         *nearest = fmin(*nearest, s.distance);
-        double aside = gw_norm(gw_reject(d, f->normals[t]));
-        if (s.distance > range || aside > f->lean[t] * s.distance + f->deviation ||
+        if (!may || s.distance > range ||
             (count == SEEDS_MAX && s.distance >= seeds[count - 1].distance))
             continue;
-        gw_triangle_parameters(f, t, share, s.parameter);
         int k = count < SEEDS_MAX ? count++ : count - 1;
         for (; k > 0 && seeds[k - 1].distance > s.distance; k--)
             seeds[k] = seeds[k - 1];
@@ -422,13 +430,26 @@ static bool foot_of_seed(const gw_free_form *f, gw_vec3 x, const seed *s, gw_foo
     return gw_foot_find(f, x, s->parameter, t) && t->distance <= s->distance + f->deviation;
 }
 
+/* Distance of x from a triangle that may contain a foot of it (m). */
+static double seed_distance(const void *form, int triangle, gw_vec3 x)
+{
+    seed s;
+    return seed_of(form, triangle, x, &s) ? s.distance : INFINITY;
+}
+
 bool gw_foot_nearest(const gw_free_form *f, gw_vec3 x, double range, gw_foot *t)
 {
-    seed seeds[SEEDS_MAX];
-    double nearest;
-    int count = find_seeds(f, x, range, seeds, &nearest);
+    int nearest = gw_trimesh_nearest(f->trimesh, x, range, seed_distance, f);
+    seed first, seeds[SEEDS_MAX];
+    if (nearest < 0)
+        return false;
+    seed_of(f, nearest, x, &first);
+    if (foot_of_seed(f, x, &first, t))
+        return true;
+    double distance;
+    int count = find_seeds(f, x, range, seeds, &distance);
     for (int i = 0; i < count; i++)
-        if (foot_of_seed(f, x, &seeds[i], t))
+        if (seeds[i].triangle != nearest && foot_of_seed(f, x, &seeds[i], t))
             return true;
     return false;
 }

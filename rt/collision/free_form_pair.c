@@ -260,7 +260,7 @@ static double side_of(const pair_search *s)
     double sum = 0, share[3];
     for (int i = 0; i < GW_FREE_FORM_SAMPLES && !s->b->mesh->closed; i++) {
         gw_vec3 x = of_a(s, s->a->samples[i]);
-        int t = gw_trimesh_nearest(s->b->trimesh, x, triangle_distance, s->b);
+        int t = gw_trimesh_nearest(s->b->trimesh, x, INFINITY, triangle_distance, s->b);
         sum += gw_dot(s->b->normals[t], gw_sub(x, gw_triangle_closest(s->b, t, x, share)));
     }
     return sum < 0 ? -1 : 1;

@@ -160,11 +160,15 @@ static bool on_near(void *context, int u, int t)
     return true;
 }
 
-static void corners_of(void *context, int triangle, gw_vec3 corner[3])
+/* The surface over the triangle is within its own sag. */
+static double corners_of(void *context, int triangle, gw_vec3 corner[3])
 {
     const search *s = context;
+    const gw_free_form *f = s->by_a ? s->query->b : s->query->a,
+                       *fine = s->by_a ? s->query->a : s->query->b;
     for (int k = 0; k < 3; k++)
-        corner[k] = gw_triangle_corner(s->by_a ? s->query->b : s->query->a, triangle, k);
+        corner[k] = gw_triangle_corner(f, triangle, k);
+    return s->list->reach + f->sampled[triangle].sag + fine->sag;
 }
 
 /* Numbers the corners of the smaller triangles. */

@@ -21,7 +21,8 @@ enum {
     TRIANGLES_MAX_NEAREST = 512 /* of one that asks for the nearest only */
 };
 
-static const double nearest_margin = 1e-3; /* m beyond the nearest */
+static const double nearest_margin = 1e-3;    /* m beyond the nearest */
+static const double nearest_tolerance = 1e-4; /* of the nearest (m) */
 
 struct gw_trimesh {
     gw_mesh *mesh;   /* shared */
@@ -364,50 +365,66 @@ static void collide_triangle(collector *c, const gw_trimesh *f, const triangle *
 
 /* ---- all triangles that are near ------------------------------------------------------------- */
 
-/* The triangles of `f`, at its pose, near a box (of `s`: centre and half lengths in its frame). */
-static int triangles_near(const gw_trimesh *f, gw_vec3 origin, const gw_mat3 *rotation,
-                          const gw_convex *s, gw_vec3 centre, gw_vec3 half, double reach,
-                          int *triangles, int capacity)
+/* The box of a solid in the frame of a mesh at that pose. */
+static gw_oriented_box box_in_mesh(gw_vec3 origin, const gw_mat3 *rotation, const gw_convex *s,
+                                   gw_vec3 centre, gw_vec3 half)
 {
-    gw_vec3 p = gw_add(s->origin, gw_mat3_mul(&s->rotation, centre)), h = {reach, reach, reach};
-    p = gw_mat3_tmul(rotation, gw_sub(p, origin));
-    double size[3] = {half.x, half.y, half.z};
+    gw_oriented_box box = {.half = half};
+    gw_vec3 p = gw_add(s->origin, gw_mat3_mul(&s->rotation, centre));
+    box.centre = gw_mat3_tmul(rotation, gw_sub(p, origin));
     for (int k = 0; k < 3; k++) {
         gw_vec3 axis = {s->rotation.m[0][k], s->rotation.m[1][k], s->rotation.m[2][k]};
         axis = gw_mat3_tmul(rotation, axis);
-        h = gw_mul_add(h, size[k], gw_v3(fabs(axis.x), fabs(axis.y), fabs(axis.z)));
+        box.rotation.m[0][k] = axis.x, box.rotation.m[1][k] = axis.y;
+        box.rotation.m[2][k] = axis.z;
     }
-    gw_aabb probe = {gw_sub(p, h), gw_add(p, h)};
-    return gw_aabb_tree_query(f->tree, &probe, triangles, capacity);
+    return box;
 }
 
-/* Keeps the triangles about as near as the nearest, and lowers the reach to that; returns how many
- * are left. */
-static int keep_nearest(collector *c, const other_solid *o, int *triangles, int count)
+/* Whether a triangle is within the reach of a box (its frame) along its own normal and the box's
+ * axes. */
+static bool is_triangle_near(const gw_trimesh *f, int t, const gw_oriented_box *box, double reach)
 {
+    gw_vec3 own = gw_mat3_tmul(&box->rotation, f->normals[t]);
+    double half = fabs(own.x) * box->half.x + fabs(own.y) * box->half.y + fabs(own.z) * box->half.z;
+    gw_vec3 d[3];
+    for (int k = 0; k < 3; k++)
+        d[k] = gw_sub(vertex_of(f, t, k), box->centre);
+    if (fabs(gw_dot(f->normals[t], d[0])) > half + reach)
+        return false;
+    gw_aabb at;
+    for (int k = 0; k < 3; k++)
+        d[k] = gw_mat3_tmul(&box->rotation, d[k]);
+    at = box_of(d);
+    return at.low.x <= box->half.x + reach && -at.high.x <= box->half.x + reach &&
+           at.low.y <= box->half.y + reach && -at.high.y <= box->half.y + reach &&
+           at.low.z <= box->half.z + reach && -at.high.z <= box->half.z + reach;
+}
+
+/* A search for the distance of a solid from a mesh. */
+typedef struct nearest_search {
+    collector *collector;
+    const other_solid *solid;
+    const gw_oriented_box *box;
+} nearest_search;
+
+/* Lowers the gap to the distance of the triangle if that is less by the tolerance; returns how far
+ * one has to be looked for. */
+static double approach_triangle(void *context, int index)
+{
+    nearest_search *s = context;
+    collector *c = s->collector;
     const gw_trimesh_query *q = c->query;
-    const double size = gw_norm(o->half) + o->convex->rounding;
-    double distances[TRIANGLES_MAX_NEAREST];
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        triangle t;
-        gw_signed_distance distance = {.distance = INFINITY};
-        make_triangle(&t, q->trimesh, triangles[i], q->origin, &q->rotation, centre_of(o));
-        double height = gw_dot(normal_of(&t), gw_sub(centre_of(o), t.convex.origin));
-        if (fabs(height) - size > c->gap ||
-            !gw_convex_distance(o->convex, &t.convex, fmax(0, c->gap) + nearest_margin, &distance))
-            continue;
-        c->gap = fmin(c->gap, distance.distance);
-        distances[kept] = distance.distance;
-        triangles[kept++] = triangles[i];
+    const gw_convex *solid = s->solid->convex;
+    gw_signed_distance distance;
+    double within = c->gap - nearest_tolerance;
+    triangle t;
+    if (is_triangle_near(q->trimesh, index, s->box, within)) {
+        make_triangle(&t, q->trimesh, index, q->origin, &q->rotation, centre_of(s->solid));
+        if (gw_convex_distance(solid, &t.convex, within, &distance))
+            c->gap = distance.distance;
     }
-    c->reach = fmin(c->reach, fmax(0, c->gap) + nearest_margin);
-    count = kept;
-    kept = 0;
-    for (int i = 0; i < count; i++)
-        if (distances[i] <= c->reach)
-            triangles[kept++] = triangles[i];
-    return kept;
+    return c->gap > nearest_tolerance ? c->gap - nearest_tolerance : -1;
 }
 
 /* False where more triangles are near than the limit. */
@@ -416,14 +433,21 @@ static bool collide_solid(collector *c, const other_solid *o)
     const gw_trimesh_query *q = c->query;
     int triangles[TRIANGLES_MAX],
         capacity = q->nearest_only ? TRIANGLES_MAX_NEAREST : TRIANGLES_MAX;
-    int count = triangles_near(q->trimesh, q->origin, &q->rotation, o->convex, o->centre, o->half,
-                               q->reach + o->convex->rounding, triangles, capacity);
+    gw_oriented_box box = box_in_mesh(q->origin, &q->rotation, o->convex, o->centre, o->half);
+    if (q->nearest_only) {
+        nearest_search s = {c, o, &box};
+        gw_aabb_tree_approach(q->trimesh->tree, &box, c->gap - nearest_tolerance, approach_triangle,
+                              &s);
+        c->reach = fmin(c->reach, fmax(0, c->gap) + nearest_margin);
+    }
+    double reach = c->reach;
+    int count = gw_aabb_tree_query_oriented(q->trimesh->tree, &box, reach, triangles, capacity);
     bool all = count <= capacity;
     count = all ? count : capacity;
-    if (q->nearest_only)
-        count = keep_nearest(c, o, triangles, count);
     for (int i = 0; i < count; i++) {
         triangle t;
+        if (!is_triangle_near(q->trimesh, triangles[i], &box, reach))
+            continue;
         make_triangle(&t, q->trimesh, triangles[i], q->origin, &q->rotation, centre_of(o));
         collide_triangle(c, q->trimesh, &t, o);
     }
@@ -438,10 +462,10 @@ static void collide_trimesh(collector *c)
     gw_aabb box = q->trimesh->mesh->bounds;
     gw_convex frame = {.origin = q->origin, .rotation = q->rotation};
     int triangles[TRIANGLES_MAX];
-    int count = triangles_near(f, q->convex->origin, &q->convex->rotation, &frame,
-                               gw_scale(0.5, gw_add(box.low, box.high)),
-                               gw_scale(0.5, gw_sub(box.high, box.low)), q->reach, triangles,
-                               TRIANGLES_MAX);
+    gw_oriented_box whole = box_in_mesh(q->convex->origin, &q->convex->rotation, &frame,
+                                        gw_scale(0.5, gw_add(box.low, box.high)),
+                                        gw_scale(0.5, gw_sub(box.high, box.low)));
+    int count = gw_aabb_tree_query_oriented(f->tree, &whole, q->reach, triangles, TRIANGLES_MAX);
     for (int i = 0; i < count && i < TRIANGLES_MAX; i++) {
         triangle t;
         make_triangle(&t, f, triangles[i], q->convex->origin, &q->convex->rotation, q->origin);
@@ -557,11 +581,11 @@ int gw_trimesh_near(const gw_trimesh *f, gw_vec3 point, double reach, int *trian
     return gw_aabb_tree_query(f->tree, &probe, triangles, capacity);
 }
 
-int gw_trimesh_nearest(const gw_trimesh *f, gw_vec3 point,
+int gw_trimesh_nearest(const gw_trimesh *f, gw_vec3 point, double range,
                        double (*distance)(const void *context, int triangle, gw_vec3 point),
                        const void *context)
 {
-    return gw_aabb_tree_nearest(f->tree, point, distance, context);
+    return gw_aabb_tree_nearest(f->tree, point, range, distance, context);
 }
 
 bool gw_trimesh_set_normals(gw_trimesh *f, const gw_vec3 *normals, const double *sines)

@@ -31,7 +31,7 @@ typedef struct gw_trimesh_query {
     gw_vec3 origin; /* world_from_mesh */
     gw_mat3 rotation;
     const gw_convex *convex;
-    gw_vec3 centre, half;    /* of a box around the convex solid, in its frame (m) */
+    gw_vec3 centre, half; /* of a box around the convex solid with its rounding, in its frame (m) */
     const gw_trimesh *other; /* NULL: none */
     bool mesh_is_a;          /* else it is b of the points found */
     bool nearest_only; /* points about as near as the nearest, of a limited number of triangles */
@@ -56,7 +56,7 @@ void gw_trimesh_sort(gw_manifold_point *points, int count);
 int gw_trimesh_reduce(gw_manifold_point *points, int count, int capacity);
 
 /* gw_aabb_tree_nearest() of the triangles, by a point in the mesh's frame. RT safe. */
-int gw_trimesh_nearest(const gw_trimesh *trimesh, gw_vec3 point,
+int gw_trimesh_nearest(const gw_trimesh *trimesh, gw_vec3 point, double range,
                        double (*distance)(const void *context, int triangle, gw_vec3 point),
                        const void *context);
 

@@ -95,6 +95,123 @@ static void a_query_finds_what_overlaps_the_probe(void **state)
     gw_aabb_tree_destroy(tree);
 }
 
+/* Corners of an oriented box against a box: the least distance of sampled points of both. */
+static double sampled_distance(const gw_oriented_box *b, const gw_aabb *box)
+{
+    enum { STEPS = 8 };
+    double least = INFINITY;
+    for (int i = 0; i < STEPS * STEPS * STEPS; i++) {
+        gw_vec3 at = gw_v3(b->half.x * (2. * (i % STEPS) / (STEPS - 1) - 1),
+                           b->half.y * (2. * (i / STEPS % STEPS) / (STEPS - 1) - 1),
+                           b->half.z * (2. * (i / STEPS / STEPS) / (STEPS - 1) - 1));
+        at = gw_add(b->centre, gw_mat3_mul(&b->rotation, at));
+        gw_vec3 near = gw_v3(fmin(box->high.x, fmax(box->low.x, at.x)),
+                             fmin(box->high.y, fmax(box->low.y, at.y)),
+                             fmin(box->high.z, fmax(box->low.z, at.z)));
+        least = fmin(least, gw_distance(at, near));
+    }
+    return least;
+}
+
+static gw_oriented_box some_oriented_box(unsigned *seed)
+{
+    gw_oriented_box b = {.centre = some_vector(seed, 1), .half = {0.4, 0.2, 0.02}};
+    gw_vec3 x = gw_unit(some_vector(seed, 1)), y = gw_any_normal(x), z = gw_cross(x, y);
+    b.rotation = (gw_mat3){{{x.x, y.x, z.x}, {x.y, y.y, z.y}, {x.z, y.z, z.z}}};
+    return b;
+}
+
+typedef struct approach {
+    const gw_oriented_box *box;
+    double gap;
+    int visits;
+} approach;
+
+static double on_approach(void *context, int item)
+{
+    approach *a = context;
+    a->visits++;
+    return a->gap = fmin(a->gap, sampled_distance(a->box, &boxes[item]));
+}
+
+static void an_oriented_box_meets_all_that_is_near_and_little_more(void **state)
+{
+    (void)state;
+    unsigned seed = 9;
+    int items[ITEMS], found = 0, plain = 0, visits = 0;
+    put_boxes(&seed, 1, 0.1);
+    gw_aabb_tree *tree = gw_aabb_tree_create(boxes, ITEMS);
+    for (int k = 0; k < 60; k++) {
+        gw_oriented_box box = some_oriented_box(&seed);
+        double reach = 0.05 * (k % 3), least = INFINITY;
+        bool told[ITEMS] = {false};
+        int count = gw_aabb_tree_query_oriented(tree, &box, reach, items, ITEMS);
+        for (int i = 0; i < count; i++)
+            told[items[i]] = true;
+        gw_vec3 far = gw_v3(reach, reach, reach);
+        gw_mat3 m = box.rotation;
+        for (int i = 0; i < 9; i++)
+            m.m[i / 3][i % 3] = fabs(m.m[i / 3][i % 3]);
+        far = gw_add(far, gw_mat3_mul(&m, box.half));
+        gw_aabb around = {gw_sub(box.centre, far), gw_add(box.centre, far)};
+        for (int i = 0; i < ITEMS; i++) {
+            double d = sampled_distance(&box, &boxes[i]);
+            assert_true(told[i] || d > reach);
+            assert_true(!told[i] || overlapping(&boxes[i], &around));
+            plain += overlapping(&boxes[i], &around);
+            least = fmin(least, d);
+        }
+        if (count > 1)
+            assert_int_equal(gw_aabb_tree_query_oriented(tree, &box, reach, items, count - 1),
+                             count);
+        approach a = {&box, 10, 0};
+        gw_aabb_tree_approach(tree, &box, a.gap, on_approach, &a);
+        assert_true(a.gap == least);
+        found += count;
+        visits += a.visits;
+    }
+    assert_true(found > 100 && 2 * found < plain);
+    assert_true(visits < 60 * ITEMS / 4);
+    gw_aabb_tree_destroy(tree);
+}
+
+static double point_distance(const void *context, int item, gw_vec3 x)
+{
+    (void)context;
+    const gw_aabb *box = &boxes[item];
+    gw_vec3 near =
+        gw_v3(fmin(box->high.x, fmax(box->low.x, x.x)), fmin(box->high.y, fmax(box->low.y, x.y)),
+              fmin(box->high.z, fmax(box->low.z, x.z)));
+    return gw_distance(x, near);
+}
+
+static void the_nearest_item_is_the_first_of_those_as_near(void **state)
+{
+    (void)state;
+    unsigned seed = 11;
+    int none = 0, items[ITEMS];
+    put_boxes(&seed, 1, 0.3);
+    gw_aabb_tree *tree = gw_aabb_tree_create(boxes, ITEMS);
+    gw_aabb all = {{-9, -9, -9}, {9, 9, 9}};
+    assert_int_equal(gw_aabb_tree_query(tree, &all, items, ITEMS), ITEMS);
+    for (int k = 0; k < 300; k++) {
+        gw_vec3 x = some_vector(&seed, 1.5);
+        double least = 0.2;
+        int first = -1;
+        for (int i = 0; i < ITEMS; i++) {
+            double d = point_distance(NULL, items[i], x);
+            if (d < least || (d <= least && first < 0)) {
+                least = d;
+                first = items[i];
+            }
+        }
+        assert_int_equal(gw_aabb_tree_nearest(tree, x, 0.2, point_distance, NULL), first);
+        none += first < 0;
+    }
+    assert_true(none > 10 && none < 290);
+    gw_aabb_tree_destroy(tree);
+}
+
 static void a_tree_may_have_no_items_or_one(void **state)
 {
     (void)state;
@@ -118,6 +235,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_overlapping_pair_is_found_once),
         cmocka_unit_test(a_query_finds_what_overlaps_the_probe),
+        cmocka_unit_test(an_oriented_box_meets_all_that_is_near_and_little_more),
+        cmocka_unit_test(the_nearest_item_is_the_first_of_those_as_near),
         cmocka_unit_test(a_tree_may_have_no_items_or_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
