@@ -379,8 +379,8 @@ void gw_system_place_with_offsets(gw_system *system, const gw_pose *poses, const
 
 /* Gives the bodies the motion nearest to these twists (one per body, of the origins, world axes) in
  * the mass metric: an inelastic impulse, which conserves the momentum of floating bodies. A body
- * whose joint `keeps_velocity` keeps its joint's velocity instead; if that is impossible, no
- * velocity changes. Modifies `twists`. */
+ * whose joint `keeps_velocity` keeps its joint's velocity instead, as far as closures allow.
+ * Modifies `twists`. */
 void gw_system_project_twists(gw_system *system, gw_twist *twists);
 
 /* Sets the remaining share of all offsets, 1 to 0, and its rate (1/s). Returns the energy of the

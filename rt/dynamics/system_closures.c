@@ -530,6 +530,11 @@ static void update_kept(gw_system *s, kept_joints what, gw_active_rows rows)
     gw_closures_factor(s, rows);
 }
 
+void gw_closures_factor_kept(gw_system *s)
+{
+    update_kept(s, KEEPS_VELOCITY, GW_ROWS_OF_CLOSURES);
+}
+
 /* Satisfies the closures with what is kept, then without; returns the residual (m). */
 static double assemble_once(gw_system *s, int steps, kept_joints what)
 {

@@ -146,10 +146,10 @@ void gw_grounds_reset(gw_system *s)
 
 /* ---- velocities ----------------------------------------------------------------------------- */
 
-void gw_grounds_project_twists(gw_system *s, const gw_twist *twists)
+/* To the velocities of the joints adds those by the impulse that gives the bodies these twists as
+ * nearly as the factors allow; `at_joints`: an impulse at the coordinates besides (NULL: none). */
+static void add_impulse(gw_system *s, const gw_twist *twists, const double *at_joints)
 {
-    for (int i = 0; i < s->body_count; i++)
-        memset(s->bodies[i].joint.u, 0, sizeof s->bodies[i].joint.u);
     gw_tree_update_velocities(s);
     gw_closures_update_rates(s);
     gw_planar_expand(s);
@@ -160,6 +160,8 @@ void gw_grounds_project_twists(gw_system *s, const gw_twist *twists)
         gw_vec3 f = gw_scale(k->def.mass.mass, velocity_at(&lacks, k->com));
         gw_vec3 t = gw_add(gw_sym3_mul(&k->inertia_com, lacks.w), gw_cross(k->com, f));
         memset(k->rest, 0, sizeof k->rest);
+        if (at_joints)
+            memcpy(k->rest, at_joints + k->first, (size_t)k->dof * sizeof *at_joints);
         if (k->flat.plane)
             gw_planar_wrench(k->flat.plane, f, t, k->flat.force);
         else
@@ -175,9 +177,42 @@ void gw_grounds_project_twists(gw_system *s, const gw_twist *twists)
         gw_closures_respond(s);
     gw_tree_accelerate(s);
     for (int i = 0; i < s->body_count; i++)
-        memcpy(s->bodies[i].joint.u, s->bodies[i].rest, (size_t)s->bodies[i].dof * sizeof(double));
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
     gw_tree_update_velocities(s);
     gw_closures_update_rates(s);
+}
+
+void gw_grounds_project_twists(gw_system *s, const gw_twist *twists)
+{
+    for (int i = 0; i < s->body_count; i++)
+        memset(s->bodies[i].joint.u, 0, sizeof s->bodies[i].joint.u);
+    add_impulse(s, twists, NULL);
+}
+
+/* Joints that keep their velocity have 1e12 times their inertia, A. The impulse A du that this
+ * takes up is applied to them in a second pass, in which they keep it to rounding. */
+void gw_grounds_project_others(gw_system *s, const gw_twist *twists)
+{
+    double *taken = s->run_by;
+    memset(taken, 0, (size_t)s->dof * sizeof *taken);
+    for (int i = 0; i < s->body_count; i++)
+        if (!s->bodies[i].def.keeps_velocity)
+            memset(s->bodies[i].joint.u, 0, sizeof s->bodies[i].joint.u);
+    gw_closures_factor_kept(s);
+    for (int pass = 0; pass < 2; pass++) {
+        add_impulse(s, twists, taken);
+        for (int i = 0; i < s->body_count && pass == 0; i++) {
+            gw_system_body *k = &s->bodies[i];
+            for (int j = 0; j < k->dof && k->def.keeps_velocity; j++) {
+                taken[k->first + j] = -s->added[k->first + j] * k->rest[j];
+                k->joint.u[j] -= k->rest[j];
+            }
+        }
+    }
+    gw_system_update(s);
+    if (s->row_count > 0)
+        gw_closures_project_velocities(s);
 }
 
 void gw_grounds_find_least(gw_system *s)

@@ -114,8 +114,8 @@ typedef struct gw_set_joint {
 } gw_set_joint;
 
 /* Order of the members: those that every pass over the bodies uses are together, so that they fit
- * into the L1 cache for twenty bodies; those of joints with several coordinates and of set-up come
- * last. */
+ * into the L1 cache for twenty bodies; those of joints of several coordinates and set-up are last.
+ */
 typedef struct gw_system_body {
     bool is_at_joint;        /* m_from_body is the identity */
     bool turned_at_joint;    /* m_from_body is a rotation, and F is fixed in the parent */
@@ -633,13 +633,13 @@ void gw_grounds_advance(gw_system *system, double dt);
 /* Stops all grounds at their present poses; or returns them to their poses at creation. */
 void gw_grounds_stop(gw_system *system);
 void gw_grounds_reset(gw_system *system);
-
 /* Sets the velocities nearest in the mass metric to these twists of the bodies (NULL: zero): those
  * after an impulse of joints and closures. Positions and factors must be up to date. */
 void gw_grounds_project_twists(gw_system *system, const gw_twist *twists);
+/* The same with joints that keep their velocity at their present one, as far as closures allow. */
+void gw_grounds_project_others(gw_system *system, const gw_twist *twists);
 
-/* The motion of least kinetic energy that the grounds' motion allows, into `least` and
- * `carried`. */
+/* The motion of least kinetic energy that the grounds' motion allows: `least`, `carried`. */
 void gw_grounds_find_least(gw_system *system);
 
 /* Removes `energy` (J) from the motion relative to that of least kinetic energy; returns the rest
@@ -649,8 +649,7 @@ double gw_grounds_remove_energy(gw_system *system, double energy);
 /* ---- energy out of the motion: system_energy_correction.c ------------------------------------ */
 
 /* Removes `energy` (J; negative: adds it) at constant momentum of floating bodies, by scaling the
- * motion relative to the rigid motion of that momentum. Returns the rest that it could not
- * remove. */
+ * motion relative to the rigid motion of that momentum. Returns what it could not remove. */
 double gw_system_remove_energy(gw_system *system, double energy);
 
 /* Groups bodies that are connected with each other but with the ground by free joints only. */
@@ -699,8 +698,8 @@ static inline gw_closure_row *gw_active_row(const gw_system *s, const gw_closure
     return &s->rows[block->first + s->live[block->first + n]];
 }
 
-/* A solution of J D^-1 J^T solution = right, of rows in metres, 0 for dependent rows; overwrites
- * s->right. */
+/* A solution of J D^-1 J^T solution = right, in metres, 0 for dependent rows; overwrites `right`.
+ */
 void gw_closures_solve(gw_system *system);
 
 /* To the joints' `rest` as left by gw_tree_reduce() adds the multipliers that give the rows the
@@ -710,8 +709,7 @@ void gw_closures_respond(gw_system *system);
 /* Adds J^T lambda to the bodies' `force` and the joints' `rest`. */
 void gw_closures_push_multipliers(gw_system *system);
 
-/* Joint accelerations D^-1 J^T lambda, in `rest`, that give the rows the accelerations in
- * s->right. */
+/* Joint accelerations D^-1 J^T lambda, in `rest`, that give the rows those in s->right. */
 void gw_closures_apply_inverse(gw_system *system);
 
 /* The smallest K_ii of a row relative to that of its bodies without joints: near 0 close to a
@@ -731,8 +729,10 @@ double gw_closures_assemble(gw_system *s, const gw_closure_def *stated, int step
  * Leaves everything up to date. Returns the residual (m). */
 double gw_closures_project(gw_system *system, int steps);
 
-/* Projects velocities onto J v = 0; all else must be up to date. Returns the kinetic energy removed
- * (J). */
+/* Updates everything; what keeps its velocity has 1e12 times its inertia in the factors. */
+void gw_closures_factor_kept(gw_system *system);
+
+/* Projects velocities onto J v = 0; all else must be up to date. Returns the energy removed (J). */
 double gw_closures_project_velocities(gw_system *system);
 
 /* The same after a substep, with small residuals: positions by the present factors. Returns the

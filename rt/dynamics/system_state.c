@@ -191,6 +191,8 @@ void gw_system_project_twists(gw_system *s, gw_twist *twists)
             kept = kept && fabs(s->bodies[i].joint.u[j] - s->home[i].u[j]) <= SAME_MOTION;
     for (int i = 0; i < s->body_count && !kept; i++)
         s->bodies[i].joint = s->home[i];
+    if (!kept)
+        gw_grounds_project_others(s, twists);
     gw_system_update(s);
     gw_system_take_state(s);
 }
