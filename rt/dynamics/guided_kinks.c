@@ -1,7 +1,6 @@
 /*
- * Kinks of a free-form locus of a guided body: the second derivatives of the parameters do not
- * exist there, so the integration stops at each kink and continues behind it. On the loop's thread,
- * RT safe.
+ * Kinks of a free-form locus of a guided body: the second derivatives of the parameters jump there,
+ * so the integration stops at each kink and continues behind it. On the loop's thread, RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -17,32 +16,23 @@
 #define KINK_OFFSET 1e-12 /* of the domain: offset that puts the body on one side of a kink */
 #define KINK_STEPS  40    /* iterations for the time at which a kink is reached */
 
-/* True if the set depends on normals or tangents (an offset surface, or a body that follows the
- * direction): their derivative is discontinuous where the curvature is. */
-static bool follows_direction(const gw_submanifold *set)
-{
-    return gw_rotation_follows_locus(set->rotation.kind) || set->translation.locus.a != 0;
-}
-
-/* Number of kinks along a parameter: of the shape; the knots at which its first derivative jumps,
- * so that the rate of the parameter does; those at which its second one does, beside an edge or
- * passed by a fast body, which has no other coordinates there; and its bends if the set follows its
- * direction. */
+/* Number of kinks along a parameter: the knots at which a derivative of the shape by it jumps, up
+ * to the third one, on which the acceleration depends if the set follows the shape's direction;
+ * else its rate does. */
 static int kink_count(const gw_submanifold *set, int k)
 {
     const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-    return d->kink_count + d->leap_count + d->uneven_count +
-           (follows_direction(set) ? d->bend_count : 0);
+    return d->kink_count + d->uneven_count + d->bend_count + d->rate_count;
 }
 
 static double kink_of(const gw_nurbs_direction *d, int i)
 {
-    const int count[] = {d->kink_count, d->leap_count, d->uneven_count};
-    const double *const list[] = {d->kinks, d->leaps, d->uneven};
+    const int count[] = {d->kink_count, d->uneven_count, d->bend_count};
+    const double *const list[] = {d->kinks, d->uneven, d->bends};
     for (int j = 0; j < 3; i -= count[j++])
         if (i < count[j])
             return list[j][i];
-    return d->bends[i];
+    return d->rates[i];
 }
 
 bool gw_guided_has_kinks(const gw_submanifold *set)
@@ -60,33 +50,26 @@ static bool parameter_stays(const gw_guided *body, int k)
 }
 
 /*
- * A chart of the smooth part of the locus about the centre: stages of a step that reach over a kink
- * use the part's polynomials, extended beyond it. A kink belongs to the part above it. `view` must
- * outlive the chart.
+ * Sets `view` to the smooth part of the locus about the chart's centre: stages of a step that reach
+ * over a kink use the part's polynomials, extended beyond it. A kink belongs to the part above it.
  */
-static gw_chart chart_of_part(const gw_chart *chart, gw_nurbs *view)
+static void view_part(const gw_chart *chart, gw_nurbs *view)
 {
-    gw_chart part = *chart;
-    if (chart->flat)
-        return part;
     const gw_submanifold *set = chart->set;
-    gw_nurbs_view(set->translation.locus.nurbs, view);
+    const gw_nurbs *shape = set->translation.locus.nurbs;
+    gw_nurbs_view(shape, view);
     for (int k = 0; k < set->translation.dof; k++) {
-        const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-        double from = -INFINITY, to = INFINITY;
-        for (int i = 0; i < 3 * kink_count(set, k); i++) {
-            double end = kink_of(d, i / 3) + (i % 3 - 1) * (d->high - d->low);
-            if (i % 3 != 1 && !d->closed)
-                continue;
-            if (end <= chart->parameter[k])
-                from = fmax(from, end);
-            else
-                to = fmin(to, end);
-        }
+        const gw_nurbs_direction *d = &shape->direction[k];
+        double from = -INFINITY, to = INFINITY, period = d->high - d->low;
+        int count = kink_count(set, k), turns = d->closed ? 1 : 0;
+        for (int turn = -turns; turn <= turns; turn++)
+            for (int i = 0; i < count; i++) {
+                double end = kink_of(d, i) + turn * period;
+                from = end <= chart->parameter[k] ? fmax(from, end) : from;
+                to = end > chart->parameter[k] ? fmin(to, end) : to;
+            }
         gw_nurbs_set_part(view, k, from, to);
     }
-    part.shape = view;
-    return part;
 }
 
 /* A kink of parameter k, at the signed distance `by` from the chart's centre. */
@@ -95,8 +78,7 @@ typedef struct kink {
     double by, offset; /* offset: KINK_OFFSET of the domain, with the sign of the motion */
 } kink;
 
-/* Finds the first kink that the parameters reach, or end next to, on the way to z. A kink belongs
- * to the part above it. */
+/* Finds the first kink that the parameters reach, or end next to, on the way to z. */
 static bool meets_kink(const gw_guided *body, const gw_chart *chart, const double *z, kink *first)
 {
     const gw_submanifold *set = chart->set;
@@ -104,18 +86,18 @@ static bool meets_kink(const gw_guided *body, const gw_chart *chart, const doubl
     *first = (kink){0};
     for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
         const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-        double period = d->high - d->low;
+        double period = d->high - d->low, offset = KINK_OFFSET * period;
         double way = parameter_stays(body, k) ? 0 : z[set->rotation.dof + k];
-        double offset = KINK_OFFSET * period;
-        for (int i = 0; i < 3 * kink_count(set, k) && way != 0; i++) {
-            int turn = i % 3 - 1;
-            double by = kink_of(d, i / 3) + turn * period - chart->parameter[k];
-            bool meets = way > 0 ? by > 0 && by <= way + offset : by <= 0 && by > way - offset;
-            if ((turn != 0 && !d->closed) || !meets || !(by / way < share))
-                continue;
-            share = by / way;
-            *first = (kink){k, by, copysign(offset, way)};
-        }
+        int count = way == 0 ? 0 : kink_count(set, k), turns = d->closed ? 1 : 0;
+        for (int turn = -turns; turn <= turns; turn++)
+            for (int i = 0; i < count; i++) {
+                double by = kink_of(d, i) + turn * period - chart->parameter[k];
+                bool meets = way > 0 ? by > 0 && by <= way + offset : by <= 0 && by > way - offset;
+                if (!meets || !(by / way < share))
+                    continue;
+                share = by / way;
+                *first = (kink){k, by, copysign(offset, way)};
+            }
     }
     return isfinite(share);
 }
@@ -214,18 +196,19 @@ static double kinetic_energy_of(double (*m)[6], int n, const double *z_dot)
  *   z_k' |c| and z_E' + along z_k' stay
  *
  * M_EE changes by a little on the way from z to the far side, for which the energy corrects z'.
- * `part` is the chart on the near side; `chart` serves on the far side.
+ * The chart's shape is the part on the near side, and afterwards the whole one.
  */
-static void turn_at_kink(const gw_guided *body, const gw_chart *part, const gw_chart *chart,
-                         const kink *at, double *z, double *z_dot)
+static void turn_at_kink(const gw_guided *body, gw_chart *chart, const kink *at, double *z,
+                         double *z_dot)
 {
     const gw_submanifold *set = &body->def.set;
     int k = set->rotation.dof + at->k, n = set->dof;
     double m[2][6][6], along[2][6], across[2];
     for (int side = 0; side < 2; side++) {
-        z[k] = side ? at->by + at->offset : z[k];
-        mass_matrix(body, side ? chart : part, z, m[side]);
+        mass_matrix(body, chart, z, m[side]);
         across[side] = sqrt(split_column(m[side], n, k, along[side]));
+        z[k] = at->by + at->offset;
+        chart->shape = set->translation.locus.nurbs;
     }
     double before = kinetic_energy_of(m[0], n, z_dot);
     double rate = across[1] > 0 ? z_dot[k] * across[0] / across[1] : 0;
@@ -239,21 +222,25 @@ static void turn_at_kink(const gw_guided *body, const gw_chart *part, const gw_c
         z_dot[body->crease] = 0;
 }
 
-double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+double gw_guided_step_to_kink(const gw_guided *body, gw_chart *chart, const gw_forces *forces,
                               double dt, double *z, double *z_dot, gw_step *step)
 {
     double begin[6];
     kink at;
     gw_nurbs view;
-    gw_chart part = chart_of_part(chart, &view);
+    if (!chart->flat) {
+        view_part(chart, &view);
+        chart->shape = &view;
+    }
     memcpy(begin, z_dot, sizeof begin);
-    step->finite = gw_guided_integrate(body, &part, forces, dt, z, z_dot, step);
-    if (!step->finite || !meets_kink(body, chart, z, &at))
-        return dt;
-    memcpy(z_dot, begin, sizeof begin);
-    dt = go_to_kink(body, &part, forces, dt, &at, z, z_dot, step);
-    if (step->finite)
-        turn_at_kink(body, &part, chart, &at, z, z_dot);
+    step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
+    if (step->finite && meets_kink(body, chart, z, &at)) {
+        memcpy(z_dot, begin, sizeof begin);
+        dt = go_to_kink(body, chart, forces, dt, &at, z, z_dot, step);
+        if (step->finite)
+            turn_at_kink(body, chart, &at, z, z_dot);
+    }
+    chart->shape = chart->set->translation.locus.nurbs;
     return dt;
 }
 

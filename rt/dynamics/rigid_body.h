@@ -270,7 +270,7 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
  * kink and over it, which returns the time used (s); and a whole step over all kinks in it.
  */
 bool gw_guided_has_kinks(const gw_submanifold *set);
-double gw_guided_step_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+double gw_guided_step_to_kink(const gw_guided *body, gw_chart *chart, const gw_forces *forces,
                               double dt, double *z, double *z_dot, gw_step *step);
 void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 

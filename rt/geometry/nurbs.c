@@ -30,7 +30,6 @@
 #define MEETING         1e-12 /* distance of control points that coincide, relative to the size */
 #define CURVATURE_JUMPS 1e-6  /* least jump, relative to both curvatures and 1 / size */
 #define TANGENT_TURNS   1e-8  /* rad between tangents or normals on both sides of a kink */
-#define SPEED_LEAPS     1e-8  /* least jump of the first derivative by the parameter, relative */
 
 /* ---- evaluation ----------------------------------------------------------------------------- */
 
@@ -398,8 +397,8 @@ static bool allocate_direction(gw_nurbs_direction *d, int degree, int count)
     d->kinks = malloc(knots * sizeof *d->kinks);
     d->bends = malloc(knots * sizeof *d->bends);
     d->uneven = malloc(knots * sizeof *d->uneven);
-    d->leaps = malloc(knots * sizeof *d->leaps);
-    return d->knots && d->reciprocals && d->kinks && d->bends && d->uneven && d->leaps;
+    d->rates = malloc(knots * sizeof *d->rates);
+    return d->knots && d->reciprocals && d->kinks && d->bends && d->uneven && d->rates;
 }
 
 /* A trim, moved onto a knot that is nearer than the shortest span allowed. */
@@ -564,19 +563,6 @@ static bool bends_at_once(const gw_nurbs *s, int k, const int span[2], const dou
     return gw_distance(a, b) > CURVATURE_JUMPS * (gw_norm(a) + gw_norm(b) + 1 / s->size);
 }
 
-/* The first derivative by the parameter jumps, as where pieces of other lengths have knots as far
- * apart. */
-static bool leaps_at_once(const gw_nurbs *s, int k, const int span[2], const double u[2], double v)
-{
-    gw_vec3 d[2];
-    for (int i = 0; i < 2; i++) {
-        gw_nurbs_point point;
-        evaluate_side(s, k, span[i], u[i], v, 1, &point);
-        d[i] = k == 0 ? point.d[1][0] : point.d[0][1];
-    }
-    return gw_distance(d[0], d[1]) > SPEED_LEAPS * (gw_norm(d[0]) + gw_norm(d[1]));
-}
-
 /* True if the test holds at a sample along the knots at the end of span `before` and the start of
  * span `after` of direction k. */
 static bool holds_across(const gw_nurbs *s, int k, int before, int after, jump_test *holds)
@@ -602,14 +588,14 @@ static void note_knot(gw_nurbs *s, int k, int before, int after, int repeats, do
         d->kinks[d->kink_count++] = x;
         return;
     }
-    if (repeats < d->degree - 1)
+    if (repeats < d->degree - 2)
         return;
-    if (holds_across(s, k, before, after, bends_at_once))
+    if (repeats == d->degree - 2)
+        d->rates[d->rate_count++] = x;
+    else if (holds_across(s, k, before, after, bends_at_once))
         d->bends[d->bend_count++] = x;
     else
         d->uneven[d->uneven_count++] = x;
-    if (holds_across(s, k, before, after, leaps_at_once))
-        d->leaps[d->leap_count++] = x;
 }
 
 static void find_kinks(gw_nurbs *s, int k)
@@ -620,6 +606,8 @@ static void find_kinks(gw_nurbs *s, int k)
         d->kinks[d->kink_count++] = d->low;
     else if (d->closed && (d->degree < 3 || d->knots[0] == d->knots[d->degree]))
         note_knot(s, k, last, first, d->degree - 1, d->low);
+    else if (d->closed && d->degree == 3)
+        note_knot(s, k, last, first, 1, d->low);
     for (int before = first; before < last;) {
         int after = before + 1;
         while (d->knots[after] >= d->knots[after + 1])
@@ -752,7 +740,7 @@ void gw_nurbs_put(gw_nurbs *s)
         free(s->direction[k].kinks);
         free(s->direction[k].bends);
         free(s->direction[k].uneven);
-        free(s->direction[k].leaps);
+        free(s->direction[k].rates);
     }
     for (int k = 0; k < 4; k++) {
         gw_nurbs_put(s->edge[k]);

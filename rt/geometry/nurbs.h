@@ -38,8 +38,8 @@ typedef struct gw_nurbs_direction {
     double *bends;
     int uneven_count; /* those at which only derivatives by the parameter jump */
     double *uneven;
-    int leap_count; /* the bends and uneven knots at which the first derivative jumps */
-    double *leaps;
+    int rate_count; /* those of lower multiplicity, at which the rate of the curvature jumps */
+    double *rates;
     bool partial;   /* a view of a part (gw_nurbs_set_part()) */
     double part[2]; /* its bounds, beyond which its polynomials are extended */
 } gw_nurbs_direction;

@@ -624,6 +624,23 @@ for (const [what, constraint, radius, z, gyration] of [
   });
 }
 
+// The acceleration on a surface of degree 2 jumps at every knot, that of an axis along the normal also where only the
+// rate of the curvature does: whatever the rate, steps end there.
+for (const degree of [2, 3]) {
+  for (const [what, constraint] of [
+    ['on it', { type: 'coincident', a: 'box/center' }],
+    ['at a distance', { type: 'distance', value: 0.02, a: 'box/center' }],
+    ['along the normal', { type: 'normal', a: 'box/axis-z' }],
+  ]) {
+    test(`over waves of degree ${degree} a body goes the same way at any rate: ${what}`, () => {
+      const scene = { ...thrown(degree), constraints: [{ id: 'on', b: 'waves/surface', ...constraint }] };
+      const done = [500, 1000, 8000].map((rate) => run({ ...scene, rate }, 0.45));
+      const apart = [0, 1].map((i) => far(done[i].p(200 * (i + 1), 'box'), done[2].p(3200, 'box')));
+      assert.ok(apart[0] < 1e-11 && apart[1] < 1e-11, `${apart} m`);
+    });
+  }
+}
+
 // No closed form is known here: the way at 1 kHz is the one at 4 kHz, with the energy.
 test('a carriage on two or three points of a line and an arc goes the same way at any rate', () => {
   const q = [1, 0, 0, 0],
