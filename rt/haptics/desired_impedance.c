@@ -21,6 +21,7 @@
 #define ALL_MASS     0.5  /* L/(L + D): the model's own mass shows in full, */
 #define NO_MASS      0.2  /* or not at all: another one cannot be felt in its place */
 #define JUMP         0.05 /* of the gains in a tick */
+#define SAME_ENERGY  1e-6 /* of the kinetic energy: none but the held frame's */
 #define RESISTED     1e-9 /* of the largest singular value: the constraints', not a light mass */
 
 /* ---- axes of the held frame ------------------------------------------------------------------ */
@@ -393,6 +394,47 @@ static void impose_mass(gw_desired_impedance *d, const desired_basis *x, const d
     out_of_basis(x, (const double(*)[6])sum, back, back, d->inverse);
 }
 
+/*
+ * The part b = c + J-dot v that is quadratic in the velocities does no work on the model's own
+ * inertia. Where all of the model's motion is that of the held frame, 1/2 x'^T Lambda x' = T, it
+ * must do none on the inertia M that is felt in its place either, or a falling arm would gain a
+ * multiple of its weight's work. Its component along x' is taken out:
+ *
+ *   F = -r m V g V^T m x',   r = x'^T M_d b / (x'^T M_d x')
+ *
+ * Nothing where bodies move that the held one does not show, as they exchange energy with it, nor
+ * while M_d is out of reach along a direction, where a share of the model's own inertia is felt.
+ */
+static void take_out_work(gw_desired_impedance *d, const desired_basis *x, const double own[6][6],
+                          const double b[6], double kinetic)
+{
+    double y[6], power = 0, felt = 0, whole = 0, f[6] = {0}, by[6];
+    for (int k = 0; k < 6; k++) {
+        double along = 0;
+        y[k] = 0;
+        for (int i = 0; i < 6; i++) {
+            y[k] += x->v[i][k] * x->m[i] * d->twist[i];
+            along += x->v[i][k] * x->m[i] * b[i];
+        }
+        if (!(x->s[k] > 0))
+            continue;
+        power += y[k] * along;
+        felt += y[k] * y[k];
+        whole += 0.5 * y[k] * y[k] / x->s[k];
+    }
+    if (d->too_light > 0 || !(felt > 0) || !(whole > (1 - SAME_ENERGY) * kinetic))
+        return;
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++)
+            if (x->s[k] > 0)
+                f[i] -= power / felt * x->m[i] * x->v[i][k] * gain_of(x->s[k]) * y[k];
+    gw_matrix6_apply(own, f, by);
+    for (int i = 0; i < 6; i++) {
+        d->by_environment[i] += f[i];
+        d->free[i] += by[i];
+    }
+}
+
 /* The free acceleration is a mean over the step where M_d is lighter than the model. */
 static void take_means(const desired_basis *x, const double mean[6], double a[6])
 {
@@ -550,6 +592,14 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
         free_in_axes(q, from, mean);
         take_means(&x, mean, a);
         impose_mass(d, &x, (const double(*)[6])t, a, lighter);
+        if (from == state) {
+            double quadratic[6];
+            for (int i = 0; i < 6; i++)
+                quadratic[i] = state->inertial[i] + state->jdot_v[i];
+            row_in_axes(q, quadratic, quadratic);
+            turn_to_axes(q, (const double(*)[6])state->inverse_inertia, own);
+            take_out_work(d, &x, (const double(*)[6])own, quadratic, state->kinetic);
+        }
         turn_to_world(q, (const double(*)[6])d->inverse, state->inverse_inertia);
         if (from == state)
             take_amid(d, lighter);

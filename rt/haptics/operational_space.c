@@ -354,6 +354,8 @@ void gw_operational_inertial_of(const gw_model *model, gw_operational_state *sta
     gw_model_free_acceleration_at(model, -1, back);
     gw_model_free_acceleration_at(model, 0, rest);
     inertial_part(state, ahead, back, rest, state->inertial);
+    double potential;
+    gw_model_energy(model, &state->kinetic, &potential);
 }
 
 void gw_operational_over_of(const gw_model *model, double h, gw_operational_state *means,

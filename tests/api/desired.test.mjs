@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { closed, G, run } from './headless.mjs';
+import { near } from './running.mjs';
 
 const still = { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }] };
 const six = (linear, angular) => [linear, linear, linear, angular, angular, angular];
@@ -95,3 +96,55 @@ for (const felt of [0.02, 0.1, 0.5, 3])
       assert.ok(Math.abs(answer.get(999, 'j.v0')) < 1e-8, `${answer.get(999, 'j.v0')} m/s at last`);
       closed(answer);
     });
+
+// An arm of two links that falls from the horizontal and passes its stretched posture time and again, held at its tip.
+// What the hand feels there is all that moves: a body of M_d, on which the weight does the work that it does on the
+// arm. The quadratic terms of the arm's own motion, taken over as they were, added 40 J to its 12 J.
+const [L1, L2] = [0.5, 0.4];
+const fallingArm = (felt) => ({
+  format: 'guideway-scene/1',
+  name: 'falling arm',
+  gravity: [0, -G, 0],
+  objects: [],
+  mechanisms: [
+    {
+      id: 'arm',
+      links: [
+        [0, L1, 0.2],
+        [L1, L2, 0.3],
+      ].map(([x, length, position]) => ({
+        joint: { type: 'revolute', origin: { p: [x, 0, 0], q: [1, 0, 0, 0] }, axis: [0, 0, 1], position },
+        mass: 1,
+        com: [length / 2, 0, 0],
+        inertia: [0.001, length ** 2 / 12, length ** 2 / 12, 0, 0, 0],
+      })),
+    },
+  ],
+  tool: {
+    mechanism: 'arm',
+    link: 1,
+    at: { p: [L2, 0, 0], q: [1, 0, 0, 0] },
+    device: 'sim',
+    desired: { mass: six(felt, 0.02 * felt) },
+  },
+  devices: [{ id: 'sim', driver: 'sim', operator: still }],
+});
+
+for (const [felt, most] of [
+  [2, 0.01],
+  [1, 0.02],
+  [0.5, 0.04],
+  [0.2, 0.06],
+])
+  test(`a falling arm felt as ${felt} kg at its tip gains what its weight gives it`, () => {
+    const answer = run(fallingArm(felt), 4);
+    const potential = (k) => {
+      const [a, b] = [answer.get(k, 'arm.0.q0'), answer.get(k, 'arm.1.q0')];
+      return G * (1.5 * L1 * Math.sin(a) + (L2 / 2) * Math.sin(a + b));
+    };
+    const kinetic = (k) =>
+      0.5 * felt * (answer.tool(k, 'vx') ** 2 + answer.tool(k, 'vy') ** 2 + 0.02 * answer.tool(k, 'wz') ** 2);
+    const all = potential(0) + G * (1.5 * L1 + L2 / 2);
+    for (let k = 0; k < answer.count; k++) near((kinetic(k) + potential(k) - potential(0)) / all, 0, most);
+    closed(answer);
+  });
