@@ -7,6 +7,7 @@
 #include "rt/haptics/desired_impedance.h"
 
 #include <assert.h>
+#include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -17,12 +18,14 @@
 #define STIFF                                                                                      \
     0.5 /* h |Lambda_d^-1 b_d| + h sqrt|Lambda_d^-1 k_d|: more is integrated implicitly            \
          */
-#define STIFF_INSIDE 0.2  /* D/(M_d + D) of the model's own dampers and springs: the same */
-#define ALL_MASS     0.5  /* L/(L + D): the model's own mass shows in full, */
-#define NO_MASS      0.2  /* or not at all: another one cannot be felt in its place */
-#define JUMP         0.05 /* of the gains in a tick */
-#define SAME_ENERGY  1e-6 /* of the kinetic energy: none but the held frame's */
-#define RESISTED     1e-9 /* of the largest singular value: the constraints', not a light mass */
+#define STIFF_INSIDE  0.2  /* D/(M_d + D) of the model's own dampers and springs: the same */
+#define ALL_MASS      0.5  /* L/(L + D): the model's own mass shows in full, */
+#define NO_MASS       0.2  /* or not at all: another one cannot be felt in its place */
+#define JUMP          0.05 /* of the gains in a tick */
+#define NEAR_SINGULAR 0.01 /* of the easiest direction: the rest of motion in a direction */
+#define STEPS_LEAST   16.0 /* in which that rest may vanish */
+#define SAME_ENERGY   1e-6 /* of the kinetic energy: none but the held frame's */
+#define RESISTED      1e-9 /* of the largest singular value: the constraints', not a light mass */
 
 /* ---- axes of the held frame ------------------------------------------------------------------ */
 
@@ -263,10 +266,25 @@ static double gain_of(double s)
 /* In the basis V of directions, with m = M_d^(1/2) and m Lambda^-1 m = V S V^T. */
 typedef struct desired_basis {
     double m[6], v[6][6], s[6];
+    double g[6];      /* gains */
     double change[6]; /* (1/g - 1)/S of M_d - Lambda; 0 along resisted directions */
 } desired_basis;
 
-static void basis_of(gw_desired_impedance *d, const double own[6][6], desired_basis *x)
+/*
+ * The weight of M_d along a direction of which a posture near a singular one leaves little, the
+ * share `left` of the easiest one: 1, but 0 where the velocity that is left, v, passes within a
+ * step through what J-dot v changes of it. A wrench there grows as 1/J and holds for the step,
+ * while J grows from nothing: it would throw the model.
+ */
+static double weight_near_singular(double left, double v, double jdot_v, double h)
+{
+    double passed = h * fabs(jdot_v), steps = passed > 0 ? fabs(v) / passed : STEPS_LEAST;
+    double resolved = fmin(steps / STEPS_LEAST, 1), near = fmin(left / NEAR_SINGULAR, 1);
+    return near * near + (1 - near * near) * resolved * resolved;
+}
+
+static void basis_of(gw_desired_impedance *d, const double own[6][6], const double jdot_v[6],
+                     desired_basis *x)
 {
     double n[6][6];
     for (int i = 0; i < 6; i++)
@@ -277,9 +295,17 @@ static void basis_of(gw_desired_impedance *d, const double own[6][6], desired_ba
     gw_small_svd(6, n, x->s, x->v);
     d->too_light = 0;
     for (int k = 0; k < 6; k++) {
+        double v = 0, change = 0;
+        for (int i = 0; i < 6; i++) {
+            v += x->v[i][k] * x->m[i] * d->twist[i];
+            change += x->v[i][k] * x->m[i] * jdot_v[i];
+        }
         x->s[k] = x->s[k] > RESISTED * x->s[0] ? x->s[k] : 0;
-        x->change[k] = x->s[k] > 0 ? (1 / gain_of(x->s[k]) - 1) / x->s[k] : 0;
-        d->too_light += x->s[k] > 0 && x->s[k] * GW_DESIRED_MASS_RATIO < 1;
+        x->g[k] = gain_of(x->s[k]);
+        if (x->g[k] > 1)
+            x->g[k] = 1 + (x->g[k] - 1) * weight_near_singular(x->s[k] / x->s[0], v, change, d->dt);
+        x->change[k] = x->s[k] > 0 ? (1 / x->g[k] - 1) / x->s[k] : 0;
+        d->too_light += x->s[k] > 0 && x->g[k] * x->s[k] < 1 - 1e-9 && x->s[k] < 1;
     }
 }
 
@@ -403,8 +429,13 @@ static void impose_mass(gw_desired_impedance *d, const desired_basis *x, const d
  *   F = -r m V g V^T m x',   r = x'^T M_d b / (x'^T M_d x')
  *
  * Nothing where bodies move that the held one does not show, as they exchange energy with it, nor
- * while M_d is out of reach along a direction, where a share of the model's own inertia is felt.
+ * along directions in which M_d is out of reach, where a share of the model's own inertia is felt.
  */
+static bool is_reached(const desired_basis *x, int k)
+{
+    return x->s[k] > 0 && fabs(x->g[k] * x->s[k] - 1) < 1e-9;
+}
+
 static void take_out_work(gw_desired_impedance *d, const desired_basis *x, const double own[6][6],
                           const double b[6], double kinetic)
 {
@@ -418,16 +449,16 @@ static void take_out_work(gw_desired_impedance *d, const desired_basis *x, const
         }
         if (!(x->s[k] > 0))
             continue;
-        power += y[k] * along;
-        felt += y[k] * y[k];
+        power += is_reached(x, k) ? y[k] * along : 0;
+        felt += is_reached(x, k) ? y[k] * y[k] : 0;
         whole += 0.5 * y[k] * y[k] / x->s[k];
     }
-    if (d->too_light > 0 || !(felt > 0) || !(whole > (1 - SAME_ENERGY) * kinetic))
+    if (!(felt > 0) || !(whole > (1 - SAME_ENERGY) * kinetic))
         return;
     for (int i = 0; i < 6; i++)
         for (int k = 0; k < 6; k++)
-            if (x->s[k] > 0)
-                f[i] -= power / felt * x->m[i] * x->v[i][k] * gain_of(x->s[k]) * y[k];
+            if (is_reached(x, k))
+                f[i] -= power / felt * x->m[i] * x->v[i][k] * x->g[k] * y[k];
     gw_matrix6_apply(own, f, by);
     for (int i = 0; i < 6; i++) {
         d->by_environment[i] += f[i];
@@ -576,7 +607,9 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     const gw_operational_state *from = state;
     if (d->def.has_mass) {
         desired_basis x;
-        basis_of(d, (const double(*)[6])own, &x);
+        double turning[6];
+        row_in_axes(q, state->jdot_v, turning);
+        basis_of(d, (const double(*)[6])own, turning, &x);
         if (state->over) {
             turn_to_axes(q, (const double(*)[6])state->over->inverse_inertia, own);
             into_basis(&x, (const double(*)[6])own, t);

@@ -28,7 +28,7 @@ typedef struct gw_desired_def {
 
 /* A direction whose own inertia exceeds M_d by more than this factor is rendered with its own
  * inertia over this factor: near a singular posture its inertia, and with it the wrench, would be
- * unbounded.
+ * unbounded. Where the motion passes such a posture within a few steps, the model's own is felt.
  */
 #define GW_DESIRED_MASS_RATIO 100.0
 

@@ -89,7 +89,7 @@ typedef struct gw_operational_state {
     double free_acceleration[6];   /* J D^-1 tau: of weight, bias and motors (eq. 12, 13) */
     double inertial[6]; /* the part of it that grows with the square of velocities, of Coriolis and
                            centripetal terms, where gw_operational_inertial_of() was asked */
-    double kinetic; /* of the whole model (J), where gw_operational_inertial_of() was asked */
+    double kinetic;     /* of the whole model (J), where gw_operational_inertial_of() was asked */
     const struct gw_operational_state *over; /* inverse_inertia, free_acceleration and inertial as
                            means over the step, where gw_operational_over_of() was asked; NULL: the
                            model has no dampers and springs of its own */
