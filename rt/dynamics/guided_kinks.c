@@ -17,8 +17,8 @@
 #define KINK_STEPS  40    /* iterations for the time at which a kink is reached */
 
 /* Number of kinks along a parameter: the knots at which a derivative of the shape by it jumps, up
- * to the third one, on which the acceleration depends if the set follows the shape's direction;
- * else its rate does. */
+ * to the fourth one. The acceleration depends on the third if the set follows the shape's
+ * direction. */
 static int kink_count(const gw_submanifold *set, int k)
 {
     const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];

@@ -588,9 +588,9 @@ static void note_knot(gw_nurbs *s, int k, int before, int after, int repeats, do
         d->kinks[d->kink_count++] = x;
         return;
     }
-    if (repeats < d->degree - 2)
+    if (repeats < d->degree - 3)
         return;
-    if (repeats == d->degree - 2)
+    if (repeats < d->degree - 1)
         d->rates[d->rate_count++] = x;
     else if (holds_across(s, k, before, after, bends_at_once))
         d->bends[d->bend_count++] = x;
@@ -606,7 +606,7 @@ static void find_kinks(gw_nurbs *s, int k)
         d->kinks[d->kink_count++] = d->low;
     else if (d->closed && (d->degree < 3 || d->knots[0] == d->knots[d->degree]))
         note_knot(s, k, last, first, d->degree - 1, d->low);
-    else if (d->closed && d->degree == 3)
+    else if (d->closed && d->degree < 5)
         note_knot(s, k, last, first, 1, d->low);
     for (int before = first; before < last;) {
         int after = before + 1;

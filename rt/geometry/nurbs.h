@@ -38,7 +38,7 @@ typedef struct gw_nurbs_direction {
     double *bends;
     int uneven_count; /* those at which only derivatives by the parameter jump */
     double *uneven;
-    int rate_count; /* those of lower multiplicity, at which the rate of the curvature jumps */
+    int rate_count; /* others, at which the third or fourth derivative jumps */
     double *rates;
     bool partial;   /* a view of a part (gw_nurbs_set_part()) */
     double part[2]; /* its bounds, beyond which its polynomials are extended */

@@ -625,8 +625,8 @@ for (const [what, constraint, radius, z, gyration] of [
 }
 
 // The acceleration on a surface of degree 2 jumps at every knot, that of an axis along the normal also where only the
-// rate of the curvature does: whatever the rate, steps end there.
-for (const degree of [2, 3]) {
+// rate of the curvature does: whatever the rate, steps end there, and where the fourth derivative jumps.
+for (const degree of [2, 3, 4]) {
   for (const [what, constraint] of [
     ['on it', { type: 'coincident', a: 'box/center' }],
     ['at a distance', { type: 'distance', value: 0.02, a: 'box/center' }],
