@@ -95,6 +95,15 @@ typedef struct gw_pair_query {
     gw_pose world_from_a, world_from_b; /* of the bodies */
     double reach;                       /* largest gap of the candidates asked for (m) */
     gw_near_lists *near; /* of two free-form surfaces, kept from query to query; NULL: none */
+    double *effort;      /* to which triangles and surfaces add their work, in steps of a free
+                            body; NULL: not asked */
 } gw_pair_query;
+
+/* Adds to the effort of a query, if it is asked for. */
+static inline void gw_add_effort(double *effort, double work)
+{
+    if (effort)
+        *effort += work;
+}
 
 #endif

@@ -393,7 +393,8 @@ static gw_free_form_query free_form_query(const gw_free_form *form, const gw_tri
                                 .convex = c,
                                 .centre =
                                     gw_add(c->origin, gw_mat3_mul(&c->rotation, query->centre)),
-                                .reach = query->reach};
+                                .reach = query->reach,
+                                .effort = query->effort};
 }
 
 /* Two free-form surfaces; by their triangles where only edges or kinks cross, which have no common
@@ -473,6 +474,7 @@ static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
     gw_trimesh_query q = trimesh_query(&d->geoms[p->a], &d->geoms[p->b], a, b, first);
     bool free_form = d->geoms[p->a].free_form || d->geoms[p->b].free_form;
     q.nearest_only = true;
+    q.effort = query->effort;
     if (query->near && free_form && q.other)
         q.near = gw_near_list_of(query->near, p->a, p->b);
     q.ahead = fmax(first, 0.5 * query->reach);

@@ -476,6 +476,7 @@ bool gw_foot_of_centre(gw_free_form_query *q, gw_foot *t)
     bool found = false;
     /* the triangles within a range are as many as its square */
     for (double range = near; !found && gw_finite3(q->centre); range *= 2) {
+        gw_add_effort(q->effort, GW_EFFORT_OF_SEARCH);
         found = gw_foot_nearest(q->form, x, fmin(range, farthest), t);
         if (range >= farthest)
             break;
@@ -552,6 +553,7 @@ int gw_free_form_ball(const gw_free_form_query *q, gw_manifold_point *points, in
     if (!gw_finite3(x))
         return 0;
     int seed_count = find_seeds(f, x, radius + q->reach + f->deviation, seeds, &nearest);
+    gw_add_effort(q->effort, GW_EFFORT_OF_SEARCH + seed_count * GW_EFFORT_OF_LISTED);
     for (int i = 0; i < seed_count && feet_count < FEET_MAX; i++) {
         bool known = false;
         for (int k = 0; k < feet_count && !known; k++)

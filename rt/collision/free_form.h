@@ -49,6 +49,7 @@ typedef struct gw_free_form_query {
     double side; /* 1 where that is the surface's normal's, -1 where the other; 0: of each foot */
     struct gw_near_list *near; /* of earlier queries of two surfaces; NULL: none */
     double ahead;              /* motion that it is to serve when it is made anew (m) */
+    double *effort;            /* as gw_pair_query has it */
 } gw_free_form_query;
 
 /* Contact points of a ball: each local minimum of the surface's distance from its centre, with a

@@ -140,6 +140,7 @@ static refined refine_ball(const gw_free_form_query *q, gw_vec3 x, double radius
 {
     gw_foot t;
     double range = fmax(0, m->gap) + radius + fabs(fmin(0, m->gap)) + 3 * q->form->deviation;
+    gw_add_effort(q->effort, GW_EFFORT_OF_SEARCH);
     if (!gw_foot_nearest(q->form, x, range, &t))
         return KEPT;
     gw_manifold_point moved;
@@ -162,6 +163,7 @@ static refined refine_curve(const gw_free_form_query *q, const curve *c, double 
     *end = 0;
     for (int i = 0; i < STEPS_MAX; i++) {
         gw_vec3 x = curve_at(c, at, &first, &second);
+        gw_add_effort(q->effort, GW_EFFORT_OF_FOOT);
         if (!gw_foot_find(f, x, t.parameter, &t) || t.sharp)
             return KEPT;
         double side = gw_foot_side(q, &t), length = gw_norm(first), height = side * t.height;
@@ -215,6 +217,7 @@ static refined refine_curve_near(const gw_free_form_query *q, const curve *c, do
     gw_vec3 first, second, x = curve_at(c, at, &first, &second);
     double range = fabs(m->gap) + (c->rim ? 0 : c->radius) + 4 * q->form->deviation;
     *end = 0;
+    gw_add_effort(q->effort, GW_EFFORT_OF_SEARCH);
     if (!gw_foot_nearest(q->form, x, range, &t))
         return KEPT;
     return refine_curve(q, c, at, &t, feature, end, m);
@@ -285,6 +288,7 @@ static refined refine_face_near(const gw_free_form_query *q, gw_manifold_point *
 {
     const gw_free_form *f = q->form;
     gw_foot t;
+    gw_add_effort(q->effort, GW_EFFORT_OF_SEARCH);
     if (!gw_foot_nearest(f, gw_into_surface(q, m->b), 4 * f->deviation + 1e-3 * f->surface->size,
                          &t) ||
         t.sharp)
@@ -584,8 +588,10 @@ static bool foot_near(const gw_free_form_query *q, const gathered *g, gw_vec3 x,
                       double slack, gw_foot *t)
 {
     double above = radius + q->reach + q->form->deviation + slack;
-    return gw_dot(g->up, x) - g->top < above &&
-           gw_foot_nearest(q->form, x, fmax(above, deepest(q)), t);
+    if (gw_dot(g->up, x) - g->top >= above)
+        return false;
+    gw_add_effort(q->effort, GW_EFFORT_OF_SEARCH);
+    return gw_foot_nearest(q->form, x, fmax(above, deepest(q)), t);
 }
 
 static void gather(const gw_free_form_query *q, gathered *g, const gw_manifold_point *m)
@@ -604,6 +610,7 @@ static bool is_smooth_near(const gw_free_form_query *q, gathered *g, bool *none)
     int triangles[GW_FREE_FORM_TRIANGLES];
     double range = c->size + c->rounding + q->reach + f->deviation;
     int count = gw_trimesh_near(f->trimesh, centre, range, triangles, GW_FREE_FORM_TRIANGLES);
+    gw_add_effort(q->effort, count * GW_EFFORT_OF_LISTED);
     *none = count == 0;
     if (*none || count > GW_FREE_FORM_TRIANGLES)
         return *none;
@@ -828,6 +835,7 @@ static edge_place edge_place_at(const gw_free_form_query *q, const curve *c, dou
     edge_place p = {.at = at};
     gw_vec3 first, second;
     p.point = curve_at(c, at, &first, &second);
+    gw_add_effort(q->effort, GW_EFFORT_OF_SEARCH);
     p.known = gw_norm(first) > 0 &&
               gw_foot_nearest(q->form, p.point, q->reach + q->form->deviation, &p.foot) &&
               !p.foot.sharp;

@@ -180,6 +180,7 @@ static bool height_at(const pair_search *s, const gw_tangent_plane *plane, const
                       double side, common_normal *c, gw_nurbs_point *p)
 {
     const double from[2] = {c->foot.parameter[0], c->foot.parameter[1]};
+    gw_add_effort(s->query->effort, GW_EFFORT_OF_FOOT);
     if (!evaluate(s, plane, xy, c->of, p))
         return false;
     c->point = p->d[0][0];
@@ -260,6 +261,7 @@ static double side_of(const pair_search *s)
     double sum = 0, share[3];
     for (int i = 0; i < GW_FREE_FORM_SAMPLES && !s->b->mesh->closed; i++) {
         gw_vec3 x = of_a(s, s->a->samples[i]);
+        gw_add_effort(s->query->effort, GW_EFFORT_OF_SEARCH);
         int t = gw_trimesh_nearest(s->b->trimesh, x, INFINITY, triangle_distance, s->b);
         sum += gw_dot(s->b->normals[t], gw_sub(x, gw_triangle_closest(s->b, t, x, share)));
     }
@@ -400,7 +402,8 @@ int gw_free_form_pair(const gw_free_form_query *query, const gw_free_form *other
     s.list = query->near ? query->near : &own;
     if (!query->near)
         own.found = false, own.plain_ahead = 1;
-    gw_near_query near = {s.a, s.b, s.origin, s.rotation, q.reach, query->near ? query->ahead : 0};
+    gw_near_query near = {
+        s.a, s.b, s.origin, s.rotation, q.reach, query->near ? query->ahead : 0, q.effort};
     gw_near_find(&near, s.list, s.height);
     gw_manifold_point found[GW_NEAR_STARTS_MAX + GW_TRIMESH_POINTS];
     double side = s.list->count > 0 ? side_of(&s) : 1;

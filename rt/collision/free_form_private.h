@@ -17,6 +17,12 @@
 
 #define GW_FREE_FORM_SAMPLES 9
 
+/* Efforts (gw_pair_query) of a triangle in a list, of a foot by Newton's method, and with the
+ * search for where that starts. */
+#define GW_EFFORT_OF_LISTED 0.06
+#define GW_EFFORT_OF_FOOT   1.0
+#define GW_EFFORT_OF_SEARCH 2.0
+
 /* What samples of the surface over a triangle tell. */
 typedef struct gw_triangle_sample {
     double lean;      /* sine of what the surface's normals make with the triangle's */

@@ -21,6 +21,9 @@
 
 enum { PLAIN_QUERIES = 64 /* without looking ahead after a list was full */ };
 
+#define EFFORT_OF_TRIANGLE 1.0 /* of the larger ones, in steps of a free body, */
+#define EFFORT_OF_PAIR     0.2 /* and of a smaller one that is near it */
+
 /* ---- the pose --------------------------------------------------------------------------------
  */
 
@@ -135,6 +138,7 @@ static bool on_near(void *context, int u, int t)
     const gw_near_query *q = s->query;
     const gw_free_form *fine = s->by_a ? q->a : q->b, *coarse = s->by_a ? q->b : q->a;
     int a = s->by_a ? t : u, b = s->by_a ? u : t;
+    gw_add_effort(q->effort, EFFORT_OF_PAIR);
     note_edge(s, 0, a);
     note_edge(s, 1, b);
     static const double thirds[3] = {1. / 3, 1. / 3, 1. / 3};
@@ -168,6 +172,7 @@ static double corners_of(void *context, int triangle, gw_vec3 corner[3])
                        *fine = s->by_a ? s->query->a : s->query->b;
     for (int k = 0; k < 3; k++)
         corner[k] = gw_triangle_corner(f, triangle, k);
+    gw_add_effort(s->query->effort, EFFORT_OF_TRIANGLE);
     return s->list->reach + f->sampled[triangle].sag + fine->sag;
 }
 

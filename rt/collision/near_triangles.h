@@ -49,8 +49,9 @@ typedef struct gw_near_query {
     const gw_free_form *a, *b;
     gw_vec3 origin; /* of a's frame in that of b */
     gw_mat3 rotation;
-    double reach; /* m */
-    double ahead; /* motion that a list which is made anew serves (m) */
+    double reach;   /* m */
+    double ahead;   /* motion that a list which is made anew serves (m) */
+    double *effort; /* as gw_pair_query has it */
 } gw_near_query;
 
 /* Fills the list unless what it has serves this query, too; `height`: of each of its triangles at

@@ -21,6 +21,9 @@ enum {
     TRIANGLES_MAX_NEAREST = 512 /* of one that asks for the nearest only */
 };
 
+#define EFFORT_OF_DISTANCE 0.5 /* of a triangle, in steps of a free body, */
+#define EFFORT_OF_CONTACT  2.0 /* and of its points */
+
 static const double nearest_margin = 1e-3;    /* m beyond the nearest */
 static const double nearest_tolerance = 1e-4; /* of the nearest (m) */
 
@@ -340,8 +343,10 @@ static void collide_triangle(collector *c, const gw_trimesh *f, const triangle *
                              const other_solid *o)
 {
     gw_signed_distance distance;
+    gw_add_effort(c->query->effort, EFFORT_OF_DISTANCE);
     if (!gw_convex_distance(o->convex, &t->convex, c->reach, &distance))
         return;
+    gw_add_effort(c->query->effort, EFFORT_OF_CONTACT);
     c->gap = fmin(c->gap, distance.distance);
     gw_vec3 own = normal_of(t);
     bool counts = normal_counts(f, t, o, distance.normal);
@@ -420,6 +425,7 @@ static double approach_triangle(void *context, int index)
     double within = c->gap - nearest_tolerance;
     triangle t;
     if (is_triangle_near(q->trimesh, index, s->box, within)) {
+        gw_add_effort(q->effort, EFFORT_OF_DISTANCE);
         make_triangle(&t, q->trimesh, index, q->origin, &q->rotation, centre_of(s->solid));
         if (gw_convex_distance(solid, &t.convex, within, &distance))
             c->gap = distance.distance;

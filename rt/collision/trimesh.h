@@ -39,6 +39,7 @@ typedef struct gw_trimesh_query {
     double reach;      /* m */
     struct gw_near_list *near; /* of two free-form surfaces (free_form.h); NULL: none */
     double ahead;              /* m */
+    double *effort;            /* as gw_pair_query has it */
 } gw_trimesh_query;
 
 /* Points with a gap of at most the reach, nearest first, at most `capacity`; returns how many. *gap

@@ -13,9 +13,11 @@
 #include <assert.h>
 #include <string.h>
 
+#include "rt/base/small.h"
 #include "rt/contact/world_private.h"
 
-#define OUTDATED 5e-3 /* a query left out for so long, the detector's candidates are newer (s) */
+#define UNKNOWN_EFFORT 20.0 /* of a query, at most, until one is made */
+#define OUTDATED       5e-3 /* a query left out for so long, the detector's candidates are newer (s) */
 
 /* ---- pairs: a hash table with linear probing ------------------------------------------------- */
 
@@ -70,6 +72,7 @@ int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *candidate)
                              .detected = -1,
                              .first_contact = -1};
     p->can_redetect = init_redetection(&w->narrow_phase, p);
+    p->effort = gw_min(p->query_cost - 1, UNKNOWN_EFFORT);
     w->pair_hash[at] = ++w->pair_count;
     return w->pair_count - 1;
 }

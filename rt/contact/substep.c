@@ -732,14 +732,37 @@ static void defer_impact(gw_world *w, gw_contact *c, gw_world_step_result *out)
     }
 }
 
+/* Freezes the groups of pairs that may overlap for want of a query at the start of their substep,
+ * but none in two steps one after the other; false: there are none. */
+static bool freeze_unsure(gw_world *w)
+{
+    bool any = false;
+    for (int i = 0; i < w->island.pair_count; i++) {
+        gw_collision_pair *p = &w->pairs[w->island.pairs[i]];
+        const int system[2] = {p->system_a, p->system_b};
+        for (int k = 0; p->unsure && !p->waited && k < 2; k++) {
+            int group = system[k] >= 0 ? w->group[system[k]] : -1;
+            if (group < 0 || w->frozen[group])
+                continue;
+            p->frozen = any = true;
+            w->deferred++;
+            gw_groups_activate(w, group, group);
+            w->frozen[group] = true;
+            try_to_end(w);
+        }
+        p->unsure = false;
+    }
+    return any;
+}
+
 /* True if the trials missed an impact because its features were not followed; it is then queued. */
 static bool missed_impact(gw_world *w)
 {
     gw_groups_activate_all(w);
-    if (!gw_toi_redetect_after_trial(w))
-        return false;
-    estimate_impacts(w, &w->active);
-    return true;
+    bool missed = gw_toi_redetect_after_trial(w);
+    if (missed)
+        estimate_impacts(w, &w->active);
+    return freeze_unsure(w) || missed;
 }
 
 /* ---- the island's step ----------------------------------------------------------------------- */

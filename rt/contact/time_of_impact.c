@@ -43,6 +43,7 @@
 #define QUERY_MARGIN     1e-3 /* reach beyond what may be reached in a step (m) */
 #define QUERY_STEPS      2.0  /* steps for which a query serves */
 #define SAME_CONTACT_GAP 1e-4 /* no new contact where one is at most so much less deep (m) */
+#define UNSEEN_DEPTH     0.05 /* of the smaller radius: overlap that a lack of queries may leave */
 #define SPURIOUS_GAP     1e-7 /* geoms so far apart do not touch, whatever a candidate says (m) */
 
 /* conservative advancement */
@@ -310,13 +311,25 @@ static bool are_sharp(const gw_contact_candidate *candidates, int count)
     return sharp;
 }
 
+/* Budget of queries of surfaces in a step of dt. */
+static double surface_budget(double dt)
+{
+    return fmax(GW_WORLD_SURFACE_EFFORT_MIN, GW_WORLD_SURFACE_EFFORT_PER_SECOND * dt);
+}
+
+/* Whether the budgets of the step suffice for a query of the pair. */
+static bool may_query(const gw_world *w, const gw_collision_pair *p)
+{
+    bool first = w->redetections_left == redetection_budget(w->dt);
+    return first || (p->query_cost <= w->redetections_left && p->effort <= w->surface_effort_left);
+}
+
 /* Queries the pair with its bodies in these states; false if the budget of queries is used up (the
  * first one is always made) or the pair cannot be queried. */
 static bool query_pair(gw_world *w, gw_collision_pair *p, const gw_body_state *a,
                        const gw_body_state *b)
 {
-    bool first = w->redetections_left == redetection_budget(w->dt);
-    if (p->query_cost > w->redetections_left && !first) {
+    if (!may_query(w, p)) {
         w->redetections_skipped++;
         return false;
     }
@@ -336,9 +349,13 @@ static bool query_pair(gw_world *w, gw_collision_pair *p, const gw_body_state *a
                            .world_from_a = p->detected_pose_a,
                            .world_from_b = p->detected_pose_b,
                            .reach = QUERY_STEPS * approach_bound(p, a, b) * w->dt + QUERY_MARGIN,
-                           .near = w->near};
+                           .near = w->near,
+                           .effort = &p->effort};
     const gw_narrow_phase *n = &w->narrow_phase;
+    p->effort = 0;
     p->detected_count = n->query(n->context, &query, &w->detected[p->detected], &p->gap);
+    w->surface_effort_left -= p->effort;
+    w->redetection_cost += (int)p->effort;
     if (p->detected_count < 0) {
         p->can_redetect = p->has_detection = false;
         p->detected = -1;
@@ -356,18 +373,24 @@ static bool query_pair_now(gw_world *w, gw_collision_pair *p)
     return query_pair(w, p, &w->bodies[p->a], &w->bodies[p->b]);
 }
 
-/* Pairs without contacts come first; of the others those that were skipped in the last step. A pair
- * for which no query is left keeps the candidates that the detector gave. */
+/* Pairs that were frozen come first, then those without contacts; of the others those that were
+ * skipped in the last step. A pair for which no query is left keeps the candidates that the
+ * detector gave. */
 void gw_toi_redetect_before_step(gw_world *w)
 {
     unsigned count = (unsigned)w->pair_count, from = count > 0 ? w->redetect_from % count : 0;
     bool any_skipped = false;
     w->redetections_left = redetection_budget(w->dt);
-    for (int pass = 0; pass < 2; pass++)
+    w->surface_effort_left = surface_budget(w->dt);
+    for (unsigned i = 0; i < count; i++) {
+        w->pairs[i].waited = w->pairs[i].frozen;
+        w->pairs[i].frozen = w->pairs[i].unsure = false;
+    }
+    for (int pass = 0; pass < 3; pass++)
         for (unsigned i = 0; i < count; i++) {
             unsigned at = (from + i) % count;
             gw_collision_pair *p = &w->pairs[at];
-            if ((p->first_contact >= 0) != (pass == 1))
+            if (pass != (p->waited ? 0 : p->first_contact < 0 ? 1 : 2))
                 continue;
             bool skipped = query_is_due(w, p, w->dt) && !query_pair_now(w, p);
             p->time_skipped = skipped ? p->time_skipped + w->dt : 0;
@@ -657,11 +680,29 @@ static double gap_at_start(const gw_world *w, const gw_collision_pair *p)
     return p->has_detection ? p->gap - motion_since_query(p, &a.pose, &b.pose) : 0;
 }
 
+/* By how much geoms may overlap elsewhere than followed until the next step (m). */
+static double unseen_depth(const gw_collision_pair *p)
+{
+    return fmax(GW_WORLD_DEFERRED_DEPTH, UNSEEN_DEPTH * fmin(p->radius_a, p->radius_b));
+}
+
+/* Whether geoms for which no query is left may overlap more. */
+static bool may_overlap_unseen(const gw_world *w, const gw_collision_pair *p)
+{
+    if (!p->can_redetect || p->effort == 0)
+        return false;
+    double gap = fmax(p->gap, p->breaking_distance);
+    return !p->has_detection || gap - motion_since_query_now(w, p) < -unseen_depth(p);
+}
+
 bool gw_toi_redetect_after_trial(gw_world *w)
 {
     bool any = gw_toi_follow_passed_limits(w);
-    for (int i = 0; i < w->active.pair_count; i++) {
-        gw_collision_pair *p = &w->pairs[w->active.pairs[i]];
+    /* pairs that waited for a query come first */
+    for (int i = 0; i < 2 * w->active.pair_count; i++) {
+        gw_collision_pair *p = &w->pairs[w->active.pairs[i % w->active.pair_count]];
+        if (p->waited != (i < w->active.pair_count))
+            continue;
         /* a contact that is about to collide is confirmed: faces end */
         bool unconfirmed = p->can_redetect && any_contact_collides(w, p) &&
                            motion_since_query_now(w, p) > fmax(SPURIOUS_GAP, p->breaking_distance);
@@ -670,11 +711,17 @@ bool gw_toi_redetect_after_trial(gw_world *w)
             continue;
         double approach = due ? approach_in_substep(w, p) : 0;
         double gap_before = approach > 0 ? gap_at_start(w, p) : 0;
-        if (!query_pair_now(w, p))
+        if (!query_pair_now(w, p)) {
+            p->unsure = may_overlap_unseen(w, p);
             continue;
+        }
         bool collides = refresh_contacts(w, p);
-        if (!collides && fmax(p->breaking_distance, fmax(0, gap_before) + p->gap) < approach)
+        double gaps = fmax(p->breaking_distance, fmax(0, gap_before) + p->gap);
+        int skipped = w->redetections_skipped;
+        if (!collides && gaps < approach)
             collides = conservative_advancement(w, p, approach);
+        p->unsure = !collides && p->effort > 0 && w->redetections_skipped > skipped &&
+                    gaps < approach - 2 * unseen_depth(p);
         any = any || collides;
     }
     return any;

@@ -32,6 +32,12 @@
 #define GW_WORLD_REDETECTIONS_PER_SECOND 40e3
 #define GW_WORLD_REDETECTIONS_MIN        12
 
+/* Budget of those queries of triangles and surfaces, by what they took, besides the above. A pair
+ * that is left out, and may overlap by more than GW_WORLD_DEFERRED_DEPTH or a twentieth of its size
+ * for it, is frozen for the step; in the next it comes first. */
+#define GW_WORLD_SURFACE_EFFORT_PER_SECOND 240e3
+#define GW_WORLD_SURFACE_EFFORT_MIN        60
+
 #define GW_WORLD_RECORDED_COLLISIONS                                                               \
     32 /* collision states of a step that are recorded, the first */
 

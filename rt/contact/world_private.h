@@ -62,7 +62,10 @@ typedef struct gw_collision_pair {
     int first_contact, next_in_island; /* -1: none, the last */
     bool kept;                         /* by the update of the cache that is under way */
     bool can_redetect;                 /* the narrow phase may query it inside a step */
-    int query_cost;                    /* in steps of a free body */
+    int query_cost;                    /* in steps of a free body, */
+    double effort;                     /* and what its last query took beyond that */
+    bool unsure, frozen;               /* it may overlap, as a query was left out in this step, */
+    bool waited;                       /* and was frozen for it, or in the last */
     double time_skipped;               /* since a query that was due was left out first (s) */
     bool has_detection;                /* the rest is of its last query: */
     gw_pose detected_pose_a, detected_pose_b;
@@ -233,8 +236,9 @@ struct gw_world {
 
     /* narrow phase inside the step: time_of_impact.c */
     gw_narrow_phase narrow_phase;
-    gw_near_lists *near;    /* for its queries; owned; NULL: alone */
-    int redetections_left;  /* in this step, by cost */
+    gw_near_lists *near;   /* for its queries; owned; NULL: alone */
+    int redetections_left; /* in this step, by cost */
+    double surface_effort_left;
     unsigned redetect_from; /* the first pair that was skipped in the last step */
     int detected_count;
     gw_contact_candidate detected[GW_WORLD_REDETECTIONS_MAX * GW_PAIR_CANDIDATES];

@@ -283,6 +283,76 @@ static void nothing_thrown_passes_a_sheet(void **state)
     }
 }
 
+/* A query tells what it took: much of two surfaces that lie on each other, little of those that
+ * are apart, and nothing of two balls. */
+static void a_query_tells_its_effort(void **state)
+{
+    (void)state;
+    gw_shape wall = sheet(1, 0.5), body = sheet_of(0.2, 1, 0.5);
+    gw_shape balls[2] = {round_shape(GW_SHAPE_SPHERE, 0.1, 0),
+                         round_shape(GW_SHAPE_SPHERE, 0.1, 0)};
+    gw_detector *d[2] = {pair_of(&body, &wall), pair_of(&balls[0], &balls[1])};
+    double effort[3] = {0}, gap;
+    for (int i = 0; i < 3; i++) {
+        gw_contact_candidate found[GW_PAIR_CANDIDATES];
+        gw_pose at = gw_pose_identity();
+        at.p.z = i == 1 ? 0.3 : 1e-3;
+        const gw_pair_query query = {.geom_b = 1,
+                                     .world_from_a = at,
+                                     .world_from_b = gw_pose_identity(),
+                                     .reach = 2e-3,
+                                     .effort = &effort[i]};
+        gw_detect_pair(d[i / 2], &query, found, &gap);
+    }
+    print_message("near %.1f, apart %.1f, balls %g steps of a free body\n", effort[0], effort[1],
+                  effort[2]);
+    assert_true(effort[0] > 20 && effort[1] < 0.5 * effort[0] && effort[2] == 0);
+    for (int i = 0; i < 2; i++) {
+        gw_detector_destroy(d[i]);
+        gw_shape_finish(&balls[i]);
+    }
+    gw_shape_finish(&wall);
+    gw_shape_finish(&body);
+}
+
+/* Eight sheets that fall on another one at once take a bounded effort, and none passes. */
+static void many_sheets_share_the_effort_of_a_step(void **state)
+{
+    (void)state;
+    enum { COUNT = 8 };
+    static thrown t;
+    gw_shape wall = sheet(0.5, 0.3), body = sheet_of(0.15, 2, 1);
+    gw_vec3 at[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        at[i] = gw_v3(0.2 * (i % 4) - 0.3, 0.25 * (i / 4) - 0.12, 0.15);
+    shapes_on(&t, &body, COUNT, at, &wall, 0.3, 1e-3);
+    unsigned seed = 3;
+    for (int i = 0; i < COUNT; i++) {
+        gw_twist twist = {gw_v3(0, 0, -1), some_vector(&seed, 8)};
+        gw_guided_set_twist(&t.a.body[i], &twist);
+    }
+    int most = 0, passed = 0;
+    long sum = 0;
+    for (int k = 0; k < 500; k++) {
+        thrown_tick(&t);
+        most = t.a.last.effort > most ? t.a.last.effort : most;
+        sum += t.a.last.effort;
+        for (int i = 0; i < COUNT; i++) {
+            gw_pose pose;
+            gw_twist twist;
+            gw_model_body(t.a.system[i].model, 0, &pose, &twist);
+            passed += fabs(pose.p.x) < 0.45 && fabs(pose.p.y) < 0.45 && pose.p.z < -0.1;
+        }
+    }
+    print_message("effort %d at most, %.0f in the mean; %d pass\n", most, (double)sum / 500,
+                  passed);
+    assert_true(passed == 0 && most < 1500);
+    thrown_close(&t);
+    gw_shape_finish(&t.wall);
+    gw_shape_finish(&wall);
+    gw_shape_finish(&body);
+}
+
 /* A square that stands on an edge, along x or y, its middle at height z. */
 static gw_shape upright(double size, bool along_y, double z)
 {
@@ -333,6 +403,8 @@ int main(void)
         cmocka_unit_test(a_ball_of_free_form_swings_in_a_bowl_as_a_pendulum),
         cmocka_unit_test(nothing_thrown_passes_a_sheet),
         cmocka_unit_test(edges_that_cross_hold_each_other),
+        cmocka_unit_test(a_query_tells_its_effort),
+        cmocka_unit_test(many_sheets_share_the_effort_of_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
