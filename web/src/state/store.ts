@@ -96,7 +96,7 @@ export const otherOperator = computed(() => {
 // True where this page operates them.
 export const operating = computed(() => !!client.value && simulation.value?.operator?.by === client.value);
 
-// The scripted operator of a tool, in words; '' where there is none.
+// The scripted operator of a tool, in words, with its device where several hold one body; '' where there is none.
 export function scriptOf(tool: number): string {
   const device = scene.value.devices?.find((d) => d.id === tools.value[tool]?.device);
   const type = device?.operator?.type ?? 'none';
@@ -107,7 +107,15 @@ export function scriptOf(tool: number): string {
     tasks.value.find((t) => t.id === task.id)?.object === tools.value[tool]?.object
   )
     return 'robot of the task';
-  return type === 'none' ? '' : type === 'wrench' ? 'scripted wrench' : 'scripted hand';
+  if (!device || type === 'none') return '';
+  const words = type === 'wrench' ? 'scripted wrench' : 'scripted hand';
+  return holdersOf(tool) > 1 ? `${words} "${device.id}"` : words;
+}
+
+// The number of tools that hold the body that this one holds.
+function holdersOf(tool: number): number {
+  const own = tools.value[tool];
+  return own ? tools.value.filter((t) => heldId(t) === heldId(own)).length : 0;
 }
 
 // The index of the (first) tool that holds the object or link.
