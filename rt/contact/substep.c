@@ -108,7 +108,7 @@ static bool any_row(const gw_world *w, int m)
     return false;
 }
 
-/* True if a system of a large island is a free body on which only contacts and weight act. */
+/* True if a system is a free body on which only contacts and weight act. */
 static bool may_lockstep(const gw_world *w, int m, double h)
 {
     return w->continuous_count[m] > 0 && !w->systems[m].hand.at && !w->loaded[m] && !w->locked[m] &&
@@ -161,14 +161,14 @@ static void integrate_lockstep(gw_world *w, double start, double t)
     }
 }
 
-/* Integrates the systems of a large island that may step in lockstep, grouped by the start of their
+/* Integrates the systems of an island that may step in lockstep, grouped by the start of their
  * substeps: systems that touch have the same. */
 static void step_in_lockstep(gw_world *w, double t)
 {
     double start = -1; /* the last that was chosen for */
     for (int i = 0; i < w->island.system_count; i++)
         w->lockstep_of[w->island.systems[i]] = -1;
-    while (w->island.system_count > GW_ISLAND_SMALL) {
+    while (w->island.system_count > 1) {
         double next = INFINITY;
         for (int i = 0; i < w->active.system_count; i++) {
             double of = w->substep_start[w->active.systems[i]];

@@ -7,7 +7,7 @@
  *             that meet are merged for the rest of the step
  *   substep   the part of a step between two collisions of a group
  *   trial     a substep that is integrated from saved models and may be repeated with a shorter one
- *   lockstep  joint integration of free bodies of a large island that touch: each stage of the
+ *   lockstep  joint integration of free bodies that touch: each stage of the
  *             integrator for all of them, then the contact forces on all of them
  *   load      contact force that is solved for, in place of a penalty spring; the contact is loaded
  *   hold      a loaded unilateral constraint, whose load acts all through the substep, holds
@@ -279,7 +279,7 @@ struct gw_world {
     int continuous_count[GW_MAX_MODELS]; /* continuous contacts of a system */
     gw_penalty_batch *penalty_batches;   /* of the system that is stepped */
     gw_predicted_motion *predicted;      /* of each body */
-    gw_lockstep *lockstep;               /* systems of a large island that step together */
+    gw_lockstep *lockstep;               /* systems of an island that step together */
     int lockstep_of[GW_MAX_MODELS];      /* a system's place there in its last trial, -1: none */
     unsigned motion_epoch;               /* grows as substeps begin and end */
 
