@@ -571,6 +571,17 @@ test('a bead keeps its speed round the edge of a cylinder of four pieces', () =>
   assert.ok(Math.abs(summary.energy.final - 1) < 1e-9, `${summary.energy.final} of 1 J`);
 });
 
+// Control points x, z and weights of a line, an arc of 90 degrees and a line.
+const angle = (bend) => [
+  [-0.3, 0, 1],
+  [-0.15, 0, 1],
+  [0, 0, 1],
+  [bend, 0, Math.SQRT1_2],
+  [bend, -bend, 1],
+  [bend, -0.15, 1],
+  [bend, -0.3, 1],
+];
+
 // A sheet bent by 90 degrees with a radius of 1 cm is developable: the path is straight in the unrolled sheet. A body
 // that follows the normal turns, with the squared radius of gyration `gyration`, while it is on the bend.
 for (const [what, constraint, radius, z, gyration] of [
@@ -580,17 +591,8 @@ for (const [what, constraint, radius, z, gyration] of [
 ]) {
   test(`a body passes a narrow bend obliquely as if the sheet were flat: ${what}`, () => {
     const q = [1, 0, 0, 0],
-      bend = 0.01,
-      half = Math.SQRT1_2;
-    const profile = [
-      [-0.3, 0, 1],
-      [-0.15, 0, 1],
-      [0, 0, 1],
-      [bend, 0, half],
-      [bend, -bend, 1],
-      [bend, -0.15, 1],
-      [bend, -0.3, 1],
-    ];
+      bend = 0.01;
+    const profile = angle(bend);
     const sheet = {
       type: 'nurbs-surface',
       degree: [2, 1],
@@ -644,17 +646,8 @@ for (const degree of [2, 3, 4]) {
 // No closed form is known here: the way at 1 kHz is the one at 4 kHz, with the energy.
 test('a carriage on two or three points of a line and an arc goes the same way at any rate', () => {
   const q = [1, 0, 0, 0],
-    bend = 0.03,
-    half = Math.SQRT1_2;
-  const profile = [
-    [-0.3, 0, 1],
-    [-0.15, 0, 1],
-    [0, 0, 1],
-    [bend, 0, half],
-    [bend, -bend, 1],
-    [bend, -0.15, 1],
-    [bend, -0.3, 1],
-  ];
+    bend = 0.03;
+  const profile = angle(bend);
   const knots = [0, 0, 0, 1, 1, 2, 2, 3, 3, 3];
   const rail = {
     type: 'nurbs-curve',

@@ -284,7 +284,7 @@ static void nothing_thrown_passes_a_sheet(void **state)
 }
 
 /* A query tells what it took: much of two surfaces that lie on each other, little of those that
- * are apart, and nothing of two balls. */
+ * do not meet, and nothing of two balls. */
 static void a_query_tells_its_effort(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void a_query_tells_its_effort(void **state)
                                      .effort = &effort[i]};
         gw_detect_pair(d[i / 2], &query, found, &gap);
     }
-    print_message("near %.1f, apart %.1f, balls %g steps of a free body\n", effort[0], effort[1],
+    print_message("near %.1f, distant %.1f, balls %g steps of a free body\n", effort[0], effort[1],
                   effort[2]);
     assert_true(effort[0] > 20 && effort[1] < 0.5 * effort[0] && effort[2] == 0);
     for (int i = 0; i < 2; i++) {
