@@ -40,13 +40,14 @@ typedef struct gw_contact_material {
     double damping;     /* likewise: N s/m */
 } gw_contact_material;
 
-/* The frame in which the normal is constant between two detections: that of body a, of body b, the
- * world's; or it is the direction from x_b to x_a (two balls). */
+/* What the normal follows between two detections: body a or body b, in which it is constant; or it
+ * is the direction from x_b to x_a (two balls), or that across an edge of each,
+ * e_a x e_b / |e_a x e_b| (two edges, or the axes of two capsules). */
 typedef enum gw_normal_kind {
     GW_NORMAL_IN_A,
     GW_NORMAL_IN_B,
-    GW_NORMAL_IN_WORLD,
-    GW_NORMAL_BETWEEN
+    GW_NORMAL_BETWEEN,
+    GW_NORMAL_ACROSS
 } gw_normal_kind;
 
 /* Principal curvatures (1/m) and directions (unit); and what a tilt of the other body does, along
@@ -75,7 +76,9 @@ typedef struct gw_contact_candidate {
     gw_vec3 point_a, point_b;  /* in the bodies' frames (m) */
     double radius_a, radius_b; /* of balls around the points (m) */
     gw_normal_kind kind;
-    gw_vec3 normal; /* unit, in the frame that `kind` says */
+    gw_vec3 normal;         /* unit, in the frame that `kind` says */
+    gw_vec3 edge_a, edge_b; /* GW_NORMAL_ACROSS: directions through the points, in the bodies'
+                               frames (unit), else zero */
     /* Of a curved surface, for kinds in a or b and in that frame: k_i of the surface at the
      * distance of the other's point (1/m; above zero where it bends away from that point), and
      * unit vectors e_i, across the normal and one another. Zero: a plane. */

@@ -269,6 +269,10 @@ static gw_contact_candidate candidate_of(const gw_detector *d, const geom_pair *
     gw_quat own = m->kind == GW_NORMAL_IN_A ? in_a->q : in_b->q;
     if (m->kind == GW_NORMAL_IN_A || m->kind == GW_NORMAL_IN_B)
         c.normal = gw_unrotate(own, m->normal);
+    if (m->kind == GW_NORMAL_ACROSS) {
+        c.edge_a = gw_unrotate(in_a->q, m->edge_a);
+        c.edge_b = gw_unrotate(in_b->q, m->edge_b);
+    }
     if (gw_is_curved(&m->bend)) {
         gw_quat other = m->kind == GW_NORMAL_IN_A ? in_b->q : in_a->q;
         c.bend = m->bend;

@@ -20,6 +20,7 @@ enum { FOUND_MAX = 2 * 3 * GW_FEATURE_POINTS + 2 };
 
 static const gw_curvatures flat;       /* none */
 static const double same_place = 1e-9; /* m */
+static const double skew = 0.3;        /* least sine of the angle between crossing edges */
 static const double steep = 0.1; /* slope of an edge from which it crosses a side, not lies on it */
 
 /* Manifold under construction; normals point from b towards a. */
@@ -64,13 +65,34 @@ static void add_above_face(builder *m, const gw_reference_face *face, bool on_b,
     gw_vec3 low = gw_mul_add(p, -radius, face->normal);
     if (gap > m->reach || gap < least || is_found(m, on_b ? low : foot, normal))
         return;
-    gw_manifold_point *t = add_found(m);
-    if (on_b)
-        *t = (gw_manifold_point){p,   foot,    radius,       0,   GW_NORMAL_IN_B, normal, true,
-                                 gap, feature, face_feature, flat};
-    else
-        *t = (gw_manifold_point){
-            foot, p, 0, radius, GW_NORMAL_IN_A, normal, true, gap, face_feature, feature, flat};
+    gw_manifold_point t = {.a = p,
+                           .b = foot,
+                           .radius_a = radius,
+                           .kind = GW_NORMAL_IN_B,
+                           .normal = face->normal,
+                           .of_face = true,
+                           .gap = gap,
+                           .feature_a = feature,
+                           .feature_b = face_feature};
+    *add_found(m) = on_b ? t : gw_manifold_point_swapped(&t);
+}
+
+/* Fixes the normal to two edges, along d of a and e of b, or to b where it is not across both (the
+ * side of a cone), or where they are so nearly parallel that it would turn much faster than they
+ * do.
+ */
+static void follow_edges(gw_manifold_point *point, gw_vec3 d, gw_vec3 e)
+{
+    d = gw_unit(d);
+    e = gw_unit(e);
+    gw_vec3 across = gw_cross(d, e);
+    double size = gw_norm(across);
+    point->kind = GW_NORMAL_IN_B;
+    if (!(size > skew && fabs(gw_dot(across, point->normal)) > size * (1 - 1e-8)))
+        return;
+    point->kind = GW_NORMAL_ACROSS;
+    point->edge_a = d;
+    point->edge_b = gw_dot(across, point->normal) < 0 ? gw_neg(e) : e;
 }
 
 /* A sharp edge along d, p on it, over a side of the reference face: edge across edge with the
@@ -87,14 +109,15 @@ static void add_edge_crossing(builder *m, const gw_reference_face *face, bool on
     bool outward = gw_dot(n, gw_cross(e, face->normal)) > 0;
     if (gap > m->reach || gap < fmax(0, m->nearest.distance) - same_place || !outward)
         return;
-    gw_manifold_point *t = add_found(m);
-    if (on_b)
-        *t = (gw_manifold_point){p,   foot,    radius,       0,   GW_NORMAL_IN_WORLD, n, false,
-                                 gap, feature, face_feature, flat};
-    else
-        *t = (gw_manifold_point){foot,      p,     0,   radius,       GW_NORMAL_IN_WORLD,
-                                 gw_neg(n), false, gap, face_feature, feature,
-                                 flat};
+    gw_manifold_point t = {.a = p,
+                           .b = foot,
+                           .radius_a = radius,
+                           .normal = n,
+                           .gap = gap,
+                           .feature_a = feature,
+                           .feature_b = face_feature};
+    follow_edges(&t, d, e);
+    *add_found(m) = on_b ? t : gw_manifold_point_swapped(&t);
 }
 
 /* Clips the segment p + t d, t in 0 .. 1, against the sides of the face. Out: the part t[0] .. t[1]
@@ -255,9 +278,10 @@ static gw_curvatures bend_around(const gw_support_feature *s, gw_vec3 n, double 
                            .direction = {gw_unit(gw_cross(d, n)), d}};
 }
 
-/* Points or segments of both: where one is rounded, the normal follows the points, or goes round
- * the segment that the other's point is beside; it is that of the distance where they are in one
- * place or both are sharp. */
+/* Points or segments of both. Where segments cross, the normal is across both. Else, where one is
+ * rounded, it follows the points, or goes round the segment that the other's point is beside; where
+ * they are in one place or both are sharp it is that of the distance, fixed to the edge, or to b.
+ */
 static void add_nearest(builder *m, const gw_support_feature *a, double x,
                         const gw_support_feature *b, double y)
 {
@@ -266,23 +290,35 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
     double ra = a->radius[0] + m->a->rounding, rb = b->radius[0] + m->b->rounding;
     gw_vec3 q_to_p = gw_sub(p, q), n = m->nearest.normal;
     double distance = gw_norm(q_to_p);
-    gw_normal_kind kind = GW_NORMAL_IN_WORLD;
     bool balls = ra + rb > 0 && distance > 1e-6 * (ra + rb) && gw_dot(q_to_p, n) > 0;
     gw_curvatures bend = flat;
     bool beside_a = is_inside(a, x), beside_b = is_inside(b, y);
-    if (balls && (!(beside_a && beside_b) || are_parallel(a, b))) {
+    bool cross = beside_a && beside_b && !are_parallel(a, b);
+    gw_normal_kind kind = beside_a && !beside_b ? GW_NORMAL_IN_A : GW_NORMAL_IN_B;
+    if (balls && !cross) {
         n = gw_scale(1 / distance, q_to_p);
         kind = beside_a ? GW_NORMAL_IN_A : beside_b ? GW_NORMAL_IN_B : GW_NORMAL_BETWEEN;
         if (beside_a || beside_b)
             bend = bend_around(beside_a ? a : b, n, distance);
     }
-    double gap = gw_dot(n, q_to_p) - ra - rb;
-    if (gap <= m->reach)
-        *add_found(m) = (gw_manifold_point){
-            p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y), bend};
+    gw_manifold_point t = {.a = p,
+                           .b = q,
+                           .radius_a = ra,
+                           .radius_b = rb,
+                           .kind = kind,
+                           .normal = n,
+                           .gap = gw_dot(n, q_to_p) - ra - rb,
+                           .feature_a = feature_of(a, x),
+                           .feature_b = feature_of(b, y),
+                           .bend = bend};
+    if (cross)
+        follow_edges(&t, gw_sub(a->p[1], a->p[0]), gw_sub(b->p[1], b->p[0]));
+    if (t.gap <= m->reach)
+        *add_found(m) = t;
 }
 
-/* The support point of the solid whose feature has fewer points, and the point across from it. */
+/* The support point of the solid whose feature has fewer points, and the point across from it; the
+ * normal is fixed to the other solid. */
 static void add_support_point(builder *m, const gw_support_feature *a, const gw_support_feature *b)
 {
     gw_vec3 n = m->nearest.normal, p, q;
@@ -294,17 +330,16 @@ static void add_support_point(builder *m, const gw_support_feature *a, const gw_
         q = gw_convex_support(m->b, n);
         p = gw_mul_add(q, separation, n);
     }
-    *add_found(m) = (gw_manifold_point){p,
-                                        q,
-                                        m->a->rounding,
-                                        m->b->rounding,
-                                        GW_NORMAL_IN_WORLD,
-                                        n,
-                                        false,
-                                        m->nearest.distance,
-                                        (uint32_t)a->id[0] | (a->closed ? GW_FEATURE_FACE : 0),
-                                        (uint32_t)b->id[0] | (b->closed ? GW_FEATURE_FACE : 0),
-                                        flat};
+    *add_found(m) =
+        (gw_manifold_point){.a = p,
+                            .b = q,
+                            .radius_a = m->a->rounding,
+                            .radius_b = m->b->rounding,
+                            .kind = a->count <= b->count ? GW_NORMAL_IN_B : GW_NORMAL_IN_A,
+                            .normal = n,
+                            .gap = m->nearest.distance,
+                            .feature_a = (uint32_t)a->id[0] | (a->closed ? GW_FEATURE_FACE : 0),
+                            .feature_b = (uint32_t)b->id[0] | (b->closed ? GW_FEATURE_FACE : 0)};
 }
 
 static void add_nearest_pair(builder *m)
@@ -440,6 +475,7 @@ gw_manifold_point gw_manifold_point_swapped(const gw_manifold_point *p)
     o.a = p->b, o.b = p->a;
     o.radius_a = p->radius_b, o.radius_b = p->radius_a;
     o.feature_a = p->feature_b, o.feature_b = p->feature_a;
+    o.edge_a = p->edge_b, o.edge_b = p->edge_a;
     o.normal = gw_neg(p->normal);
     o.bend.other = gw_neg(p->bend.other);
     o.kind = p->kind == GW_NORMAL_IN_A   ? GW_NORMAL_IN_B

@@ -357,7 +357,8 @@ static void collide_triangle(collector *c, const gw_trimesh *f, const triangle *
     int count = gw_manifold_build(o->convex, &t->convex, &distance, c->reach, NULL, points);
     for (int i = 0; i < count; i++) {
         gw_manifold_point *p = &points[i];
-        bool above = p->kind == GW_NORMAL_IN_B && gw_dot(p->normal, own) > 1 - 1e-9;
+        bool above = p->kind == GW_NORMAL_IN_B && (p->of_face || gw_is_curved(&p->bend)) &&
+                     gw_dot(p->normal, own) > 1 - 1e-9;
         if (!counts && !above)
             continue;
         p->feature_b = mesh_feature(f, t, p->feature_b);

@@ -12,6 +12,7 @@
 
 #include "rt/contact/world_private.h"
 #include "rt/dynamics/guided.h"
+#include "rt/dynamics/locked_motion.h"
 
 #define NEGLIGIBLE   1e-13 /* generated energy that is carried over instead of removed (J) */
 #define MOTION_RATIO 100.0 /* it is removed from motion that has so many times as much */
@@ -94,16 +95,55 @@ static void relax_springs(gw_world *w, double factor)
     }
 }
 
+/* The common motion of the systems in contact, if these are free bodies that touch one another
+ * alone: their contacts have no impulse from outside. */
+static bool common_motion(const gw_world *w, gw_locked_motion *motion)
+{
+    gw_locked_sums sums = {.mass = 0};
+    for (int i = 0; i < w->island.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->island.contacts[i]];
+        const gw_contact_candidate *of = &c->candidate;
+        if ((c->continuous || c->collided) &&
+            (w->bodies[of->a].model < 0 || w->bodies[of->b].model < 0))
+            return false;
+    }
+    for (int i = 0; i < w->island.system_count; i++) {
+        int m = w->island.systems[i];
+        const gw_model *model = gw_world_model(w, m);
+        if (!w->in_contact[m])
+            continue;
+        if (!gw_locked_motion_takes(model))
+            return false;
+        if (!(sums.mass > 0))
+            sums.about = ((const gw_guided *)model)->pose.p;
+        gw_locked_sums_add(&sums, model);
+    }
+    *motion = gw_locked_motion_of(&sums);
+    return true;
+}
+
+static void scale_relative_velocities(gw_world *w, const gw_locked_motion *motion, double factor)
+{
+    for (int i = 0; i < w->island.system_count; i++)
+        if (w->in_contact[w->island.systems[i]])
+            gw_locked_motion_scale(motion, factor, gw_world_model(w, w->island.systems[i]));
+}
+
 /* Removes energy from the motion if that has MOTION_RATIO times as much, else from the springs
- * first; returns the energy removed (J). */
+ * first; returns the energy removed (J). Free bodies among themselves keep their momentum and
+ * their angular momentum. */
 static double remove_energy(gw_world *w, double excess)
 {
-    double kinetic = kinetic_energy(w), spring = spring_energy(w);
+    gw_locked_motion common;
+    bool isolated = common_motion(w, &common);
+    double kinetic = isolated ? common.relative : kinetic_energy(w), spring = spring_energy(w);
     double from_springs = kinetic > MOTION_RATIO * excess ? 0 : fmin(excess, spring);
     double from_motion = fmin(excess - from_springs, kinetic);
     if (from_springs > 0)
         relax_springs(w, sqrt(1 - from_springs / spring));
-    if (from_motion > 0)
+    if (from_motion > 0 && isolated)
+        scale_relative_velocities(w, &common, sqrt(1 - from_motion / kinetic));
+    else if (from_motion > 0)
         from_motion = scale_velocities(w, sqrt(1 - from_motion / kinetic));
     return from_springs + from_motion;
 }

@@ -56,12 +56,24 @@ static double follow_bend(const gw_curvatures *bend, gw_quat q, gw_quat other, g
     return (gw_dot(at, s) + tilted) / (1 + length);
 }
 
+/* Normal across two edges, and the point of a's edge, from x_a, where they are nearest: with
+ * c = e_a x e_b and d = x_a - x_b at -((d x e_b) . c / |c|^2) e_a. The rate of n . d is that of the
+ * two points there. */
+GW_LANE_INLINE gw_vec3 across_edges(gw_vec3 edge_a, gw_vec3 edge_b, gw_vec3 d, gw_vec3 *n)
+{
+    gw_vec3 c = gw_cross(edge_a, edge_b);
+    double size2 = gw_norm2(c);
+    *n = gw_scale(1 / sqrt(size2), c);
+    return gw_scale(-gw_dot(gw_cross(d, edge_b), c) / size2, edge_a);
+}
+
 /* gap = n . (x_a - x_b) - r_a - r_b, corrected for bent surfaces (candidate.h) */
 GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const gw_pose *a,
                                     const gw_pose *b)
 {
     gw_gap g = {0};
     gw_vec3 xa = gw_pose_point(a, candidate->point_a), xb = gw_pose_point(b, candidate->point_b);
+    gw_vec3 slide = {0, 0, 0};
     switch (candidate->kind) {
     case GW_NORMAL_IN_A:
         g.normal = gw_rotate(a->q, candidate->normal);
@@ -72,13 +84,13 @@ GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const
     case GW_NORMAL_BETWEEN:
         g.normal = direction_between(xa, xb);
         break;
-    case GW_NORMAL_IN_WORLD:
-        g.normal = candidate->normal;
+    case GW_NORMAL_ACROSS:
+        slide = gw_neg(across_edges(gw_rotate(a->q, candidate->edge_a),
+                                    gw_rotate(b->q, candidate->edge_b), gw_sub(xa, xb), &g.normal));
         break;
     }
     g.gap = gw_dot(g.normal, gw_sub(xa, xb)) - candidate->radius_a - candidate->radius_b;
     bool in_a = candidate->kind == GW_NORMAL_IN_A;
-    gw_vec3 slide = {0, 0, 0};
     if (gw_is_curved(&candidate->bend))
         g.gap += follow_bend(&candidate->bend, in_a ? a->q : b->q, in_a ? b->q : a->q,
                              gw_sub(xa, xb), &g.normal, &slide);
@@ -86,7 +98,7 @@ GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const
     g.at_b = gw_mul_add(gw_add(xb, slide), candidate->radius_b, g.normal);
     if (in_a)
         g.at_a = g.at_b;
-    else if (candidate->kind != GW_NORMAL_IN_WORLD)
+    else
         g.at_b = g.at_a;
     return g;
 }

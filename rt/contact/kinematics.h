@@ -8,9 +8,10 @@
 #include "rt/collision/candidate.h"
 
 /*
- * The force F n on a at at_a with -F n on b at at_b has the power F d(gap)/dt. Where the normal is
- * fixed to one body both act at the contact point of the other body, which accounts for the
- * normal's rotation: at_a and at_b differ only where the normal is fixed in the world.
+ * The force F n on a at at_a with -F n on b at at_b has the power F d(gap)/dt. Both act at one
+ * point, which conserves angular momentum: where the normal is fixed to one body at the contact
+ * point of the other body, which accounts for the normal's rotation. Only at_a and at_b of a row
+ * (unilateral_row.h) may differ.
  */
 typedef struct gw_gap {
     double gap;         /* m, < 0: penetration */

@@ -31,19 +31,29 @@ static void set_lane3(gw_lanes3 *to, int lane, gw_vec3 a)
     to->z[lane] = a.z;
 }
 
-/* A normal fixed to mine is kept in its frame; else it is set with the other's motion. */
+/* A normal fixed to mine is kept in its frame, one fixed to the other in that; n of the pair is
+ * e_mine x e_other / |..| whichever of both is a. */
 static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate *candidate,
                        bool is_a)
 {
     gw_vec3 n = is_a ? candidate->normal : gw_neg(candidate->normal);
-    bool in_mine = candidate->kind == (is_a ? GW_NORMAL_IN_A : GW_NORMAL_IN_B);
-    f->normal_in_other[lane] = candidate->kind == (is_a ? GW_NORMAL_IN_B : GW_NORMAL_IN_A) ? -1 : 0;
-    f->between[lane] = candidate->kind == GW_NORMAL_BETWEEN;
-    f->any_between = f->any_between || candidate->kind == GW_NORMAL_BETWEEN;
-    if (in_mine)
-        set_lane3(&f->normal, lane, n);
-    else if (!f->between[lane])
-        set_lane3(&f->other_normal, lane, n);
+    switch (candidate->kind) {
+    case GW_NORMAL_IN_A:
+    case GW_NORMAL_IN_B:
+        set_lane3(is_a == (candidate->kind == GW_NORMAL_IN_A) ? &f->normal : &f->other_normal, lane,
+                  n);
+        break;
+    case GW_NORMAL_BETWEEN:
+        f->between[lane] = 1;
+        f->any_between = true;
+        break;
+    case GW_NORMAL_ACROSS:
+        f->across_edges[lane] = 1;
+        f->any_across = true;
+        set_lane3(&f->edge, lane, is_a ? candidate->edge_a : candidate->edge_b);
+        set_lane3(&f->other_edge, lane, is_a ? candidate->edge_b : candidate->edge_a);
+        break;
+    }
 }
 
 /* Curvature of a bent surface. Exchanging the bodies reverses both n and d: it stays the same. */
@@ -73,7 +83,6 @@ void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int 
     const gw_contact_candidate *candidate = c->candidate;
     int lane = f->count++;
     bool is_a = c->is_a, at_b = candidate->kind == GW_NORMAL_IN_A;
-    bool apart = candidate->kind == GW_NORMAL_IN_WORLD;
     f->other[lane] = other;
     set_lane3(&f->point, lane, is_a ? candidate->point_a : candidate->point_b);
     set_lane3(&f->other_point, lane, is_a ? candidate->point_b : candidate->point_a);
@@ -83,8 +92,7 @@ void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int 
     if (gw_is_curved(&candidate->bend))
         add_bend(f, lane, candidate, is_a);
     /* the force acts at the contact point of the body without the normal (kinematics.h) */
-    f->mine_at_other[lane] = !apart && is_a == at_b;
-    f->other_at_mine[lane] = !apart && is_a != at_b;
+    f->mine_at_other[lane] = is_a == at_b;
     f->stiffness[lane] = c->stiffness;
     f->damping[lane] = c->damping;
     f->rest_penetration[lane] = c->rest_penetration;
@@ -196,19 +204,15 @@ GW_LANE_INLINE void spread(const gw_body_motion *m, motions *out)
 /* The other bodies' points, normals and twists in the world. */
 GW_LANE_INLINE void place_others(gw_penalty_batch *f)
 {
-    const gw_lanes3 *n = &f->other_normal;
-    const gw_mask turned = f->normal_in_other;
     motions m;
-    gw_lanes3 by;
     gather(f->motion, &m);
     f->other_p = m.p;
     f->other_v = m.v;
     f->other_w = m.w;
     transform(&m, &f->other_point, &f->other_x);
-    turn(&m, n, &by);
-    f->other_n.x = (gw_lanes)(((gw_mask)by.x & turned) | ((gw_mask)n->x & ~turned));
-    f->other_n.y = (gw_lanes)(((gw_mask)by.y & turned) | ((gw_mask)n->y & ~turned));
-    f->other_n.z = (gw_lanes)(((gw_mask)by.z & turned) | ((gw_mask)n->z & ~turned));
+    turn(&m, &f->other_normal, &f->other_n);
+    if (f->any_across)
+        turn(&m, &f->other_edge, &f->other_edge_x);
     if (f->sticks)
         transform(&m, &f->other_anchor, &f->other_anchor_x);
     for (int i = 0; i < 2 && f->any_bent; i++)
@@ -240,22 +244,19 @@ GW_LANE_INLINE void length(const gw_lanes3 *a, gw_lanes *out)
     root(&a2, out);
 }
 
-/* The normal: fixed to a body or the world, or from point to point (d). */
-GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
-                              gw_lanes3 *n)
+/* to += part e */
+GW_LANE_INLINE void add_part(const gw_lanes *part, const gw_lanes3 *e, gw_lanes3 *to)
 {
-    gw_lanes distance, part;
-    turn(mine, &f->normal, n);
-    n->x += f->other_n.x;
-    n->y += f->other_n.y;
-    n->z += f->other_n.z;
-    if (!f->any_between)
-        return;
-    length(d, &distance);
-    part = f->between / distance;
-    n->x += part * d->x;
-    n->y += part * d->y;
-    n->z += part * d->z;
+    to->x += *part * e->x;
+    to->y += *part * e->y;
+    to->z += *part * e->z;
+}
+
+/* out = a x b */
+GW_LANE_INLINE void cross(const gw_lanes3 *a, const gw_lanes3 *b, gw_lanes3 *out)
+{
+    *out = (gw_lanes3){a->y * b->z - a->z * b->y, a->z * b->x - a->x * b->z,
+                       a->x * b->y - a->y * b->x};
 }
 
 GW_LANE_INLINE void select3(const gw_mask *of, const gw_lanes3 *x, const gw_lanes3 *y,
@@ -266,12 +267,46 @@ GW_LANE_INLINE void select3(const gw_mask *of, const gw_lanes3 *x, const gw_lane
     out->z = (gw_lanes)(((gw_mask)x->z & *of) | ((gw_mask)y->z & ~*of));
 }
 
-/* to += part e */
-GW_LANE_INLINE void add_part(const gw_lanes *part, const gw_lanes3 *e, gw_lanes3 *to)
+/* Adds the normal across edges, and the way from a's point to where they are nearest
+ * (kinematics.c).
+ */
+GW_LANE_INLINE void add_across(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
+                               gw_lanes3 *n, gw_lanes3 *along)
 {
-    to->x += *part * e->x;
-    to->y += *part * e->y;
-    to->z += *part * e->z;
+    const gw_mask at_other = f->mine_at_other > 0;
+    gw_lanes3 edge, c, e, of_a, of_b;
+    gw_lanes size, part;
+    turn(mine, &f->edge, &edge);
+    cross(&edge, &f->other_edge_x, &c);
+    length(&c, &size);
+    part = f->across_edges / size;
+    add_part(&part, &c, n);
+    select3(&at_other, &f->other_edge_x, &edge, &of_a);
+    select3(&at_other, &edge, &f->other_edge_x, &of_b);
+    cross(d, &of_b, &e);
+    dot(&e, &c, &part);
+    part /= -(size * size);
+    part = (gw_lanes)((gw_mask)part & (f->across_edges > 0));
+    add_part(&part, &of_a, along);
+}
+
+/* The normal: fixed to a body, from point to point (d), or across edges; `along`: from the point of
+ * a to where the edges are nearest. */
+GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
+                              gw_lanes3 *n, gw_lanes3 *along)
+{
+    gw_lanes distance, part;
+    turn(mine, &f->normal, n);
+    n->x += f->other_n.x;
+    n->y += f->other_n.y;
+    n->z += f->other_n.z;
+    if (f->any_across)
+        add_across(f, mine, d, n, along);
+    if (!f->any_between)
+        return;
+    length(d, &distance);
+    part = f->between / distance;
+    add_part(&part, d, n);
 }
 
 /* s, r and w . r of what tilts (candidate.h), along the directions e: adds T w to s. */
@@ -387,8 +422,8 @@ GW_LANE_INLINE gw_vec3 sum3(const gw_lanes3 *a)
 GW_LANE_INLINE void moment(const gw_lanes3 *at, const gw_lanes3 *about, const gw_lanes3 *f,
                            gw_lanes3 *out)
 {
-    gw_lanes ax = at->x - about->x, ay = at->y - about->y, az = at->z - about->z;
-    *out = (gw_lanes3){ay * f->z - az * f->y, az * f->x - ax * f->z, ax * f->y - ay * f->x};
+    gw_lanes3 arm = {at->x - about->x, at->y - about->y, at->z - about->z};
+    cross(&arm, f, out);
 }
 
 /* Forces of all lanes. Positions are relative to the origin of mine, which avoids cancellation far
@@ -400,11 +435,12 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
     const gw_lanes3 p = mine->p, v = mine->v, w = mine->w;
     if (f->moved)
         place_others(f);
-    gw_lanes3 own, d, n, here, there, at, at_other, va, vb, u, across, drag = {zero, zero, zero};
+    gw_lanes3 own, d, n, here, there, at, va, vb, u, across, drag = {zero, zero, zero};
+    gw_lanes3 along = drag;
     /* contact points of both bodies, and where the force acts */
     transform(mine, &f->point, &own);
     d = (gw_lanes3){own.x - f->other_x.x, own.y - f->other_x.y, own.z - f->other_x.z};
-    normal_of(f, mine, &d, &n);
+    normal_of(f, mine, &d, &n, &along);
     gw_lanes gap, rate, push, limit;
     dot(&n, &d, &gap);
     gw_lanes3 slide = {zero, zero, zero}, still = slide, slides = slide;
@@ -420,10 +456,11 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
         there = (gw_lanes3){there.x + slides.x, there.y + slides.y, there.z + slides.z};
     }
     mix(&f->mine_at_other, &there, &here, &at);
-    mix(&f->other_at_mine, &here, &there, &at_other);
+    if (f->any_across)
+        at = (gw_lanes3){at.x + along.x, at.y + along.y, at.z + along.z};
     /* gap, its rate, and the normal force */
     velocity(&v, &w, &at, &p, &va);
-    velocity(&f->other_v, &f->other_w, &at_other, &f->other_p, &vb);
+    velocity(&f->other_v, &f->other_w, &at, &f->other_p, &vb);
     u = (gw_lanes3){va.x - vb.x, va.y - vb.y, va.z - vb.z};
     dot(&n, &u, &rate);
     gw_lanes depth = f->radius + f->other_radius - gap - f->rest_penetration;
@@ -441,7 +478,7 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
     moment(&at, &p, &out->force, &out->torque);
     if (!both)
         return;
-    moment(&at_other, &f->other_p, &out->force, &out->other_torque);
+    moment(&at, &f->other_p, &out->force, &out->other_torque);
     out->other_torque.x = -out->other_torque.x;
     out->other_torque.y = -out->other_torque.y;
     out->other_torque.z = -out->other_torque.z;

@@ -598,11 +598,12 @@ static double external_power(const gw_world *w, const gw_contact *c, double sinc
     return power;
 }
 
-/* True for rows, balls and curved surfaces: their material contact points change as they roll, so
- * slip is integrated from its rate instead of measured between anchor points. */
+/* True for rows, balls, crossing edges and curved surfaces: their material contact points change as
+ * they roll, so slip is integrated from its rate instead of measured between anchor points. */
 static bool slips_by_rate(const gw_contact *c)
 {
     return gw_contact_rolls(c) || c->candidate.bend.tilts ||
+           c->candidate.kind == GW_NORMAL_ACROSS ||
            c->candidate.radius_a + c->candidate.radius_b > 0;
 }
 

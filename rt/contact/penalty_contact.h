@@ -49,26 +49,24 @@ typedef struct gw_penalty_batch {
     int other[GW_LANES];
     const gw_body_motion *motion[GW_LANES]; /* of the other bodies; not owned */
     bool moved;                             /* what follows from these is not up to date */
-    bool any_between, any_bent, any_tilts, sticks;
-    gw_lanes3 other_point, other_normal, other_anchor; /* in the other's frame; the normal: */
-    gw_mask normal_in_other;                           /* or the world's, where this is 0 */
-    gw_lanes3 point, normal,
-        anchor;             /* in the frame of mine; normal 0 where it is not fixed there */
-    gw_lanes between;       /* 1: the normal leads from point to point; else 0 */
+    bool any_between, any_across, any_bent, any_tilts, sticks;
+    gw_lanes3 other_point, other_normal, other_anchor, other_edge; /* in the other's frame, and */
+    gw_lanes3 point, normal, anchor, edge; /* in that of mine; 0 where the normal does not follow */
+    gw_lanes between;                      /* 1: the normal leads from point to point; else 0 */
+    gw_lanes across_edges;                 /* 1: it is across both edges; else 0 */
     gw_lanes curvature[2];  /* of bent surfaces (candidate.h), and their directions, in the frame */
     gw_lanes3 direction[2]; /* that the normal is fixed to, */
     gw_mask bent_in_other;  /* which is the other's, or mine where this is 0 */
     gw_lanes3 tilting;      /* the normal in the frame of the other one of these two, T and W */
     gw_lanes across[2][2], tilt[2][2];
-    gw_lanes mine_at_other; /* 1: the force on mine acts at the other's contact point */
-    gw_lanes other_at_mine; /* 1: the other's speed is taken at mine's contact point */
+    gw_lanes mine_at_other; /* 1: forces act at the other's contact point; else at that of mine */
     gw_lanes radius, other_radius;
     gw_lanes stiffness, damping, rest_penetration, friction, viscous;
     gw_lanes tangential_stiffness, tangential_damping;
     gw_lanes3 slip, anchor_offset; /* of mine against other */
     /* of the other body, in world axes: point, normal, origin, twist, anchor */
     gw_lanes3 other_x, other_n, other_p, other_v, other_w, other_anchor_x, other_direction[2];
-    gw_lanes3 other_tilting;
+    gw_lanes3 other_tilting, other_edge_x;
 } gw_penalty_batch;
 
 /* An empty batch of body `body` of its model. */

@@ -182,6 +182,9 @@ static inline followed follow(const gw_contact_candidate *n, const gw_pose *pose
         f.n = gw_rotate(poses[n->b].q, n->normal);
     else if (n->kind == GW_NORMAL_BETWEEN)
         f.n = gw_unit(gw_sub(f.a, f.b));
+    else
+        f.n = gw_unit(
+            gw_cross(gw_rotate(poses[n->a].q, n->edge_a), gw_rotate(poses[n->b].q, n->edge_b)));
     f.gap = gw_dot(f.n, gw_sub(f.a, f.b)) - n->radius_a - n->radius_b;
     return f;
 }

@@ -19,15 +19,21 @@ static gw_pose some_pose(unsigned *seed)
     return (gw_pose){some_vector(seed, 1), gw_quat_exp(some_vector(seed, 1))};
 }
 
-/* A candidate of random points, with more or less penetration. */
-static gw_contact_candidate some_candidate(unsigned *seed, int i)
+/* A candidate of random points, with more or less penetration, and of edges that are 1.1 rad apart
+ * with the bodies in these poses. */
+static gw_contact_candidate some_candidate(unsigned *seed, int i, const gw_pose *a,
+                                           const gw_pose *b)
 {
+    gw_vec3 edge = gw_unit(some_vector(seed, 1));
+    gw_vec3 other = gw_unit(gw_mul_add(gw_any_normal(edge), 0.5, edge));
     gw_contact_candidate c = {.point_a = some_vector(seed, 0.1),
                               .point_b = some_vector(seed, 0.1),
                               .radius_a = 0.5 + 0.5 * some(seed),
                               .radius_b = 0.5 + 0.5 * some(seed),
                               .kind = (gw_normal_kind)(i % 4),
-                              .normal = gw_unit(some_vector(seed, 1))};
+                              .normal = gw_unit(some_vector(seed, 1)),
+                              .edge_a = gw_unrotate(a->q, edge),
+                              .edge_b = gw_unrotate(b->q, other)};
     /* some on a bent surface */
     if (i % 3 != 0 || (c.kind != GW_NORMAL_IN_A && c.kind != GW_NORMAL_IN_B))
         return c;
@@ -91,7 +97,7 @@ static void a_batch_gives_the_sum_of_the_contacts_forces(void **state)
         gw_penalty_batch_init(&f, 0);
         gw_penalty_batch_init(&g, 0);
         for (int i = 0; i < CONTACTS; i++) {
-            candidates[i] = some_candidate(&seed, i + k);
+            candidates[i] = some_candidate(&seed, i + k, &a, &b);
             gw_penalty_contact c = some_contact(&seed, &candidates[i], k % 2), other = c;
             gw_gap gap = gw_gap_at(&candidates[i], &a, &b);
             gw_vec3 force = by_law(&c, &gap, &a, &va, &b, &vb);
@@ -140,7 +146,7 @@ static void lanes_of_several_bodies_give_each_contact_its_force(void **state)
             mine[i] = gw_body_motion_of(&a, &va);
             other[i] = gw_body_motion_of(&b, &vb);
             of[i] = &mine[i];
-            candidates[i] = some_candidate(&seed, i + k);
+            candidates[i] = some_candidate(&seed, i + k, &a, &b);
             contacts[i] = some_contact(&seed, &candidates[i], k % 2);
             gw_penalty_batch_add(&f, &contacts[i], i);
             gw_penalty_batch_set_other(&f, i, &other[i]);

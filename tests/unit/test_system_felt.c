@@ -367,7 +367,7 @@ static double collision_at(const mechanism *m, const reduced *r, int body, gw_ve
                                   .a = body,
                                   .b = m->body_count,
                                   .point_a = at,
-                                  .kind = GW_NORMAL_IN_WORLD,
+                                  .kind = GW_NORMAL_IN_B,
                                   .normal = n,
                                   .radius_b = radius,
                                   .surface = {.restitution = e}};
