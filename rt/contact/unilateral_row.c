@@ -11,6 +11,7 @@
 
 #define COINCIDENT 1e-12 /* m: points nearer have no direction between them */
 #define PARALLEL   1e-3  /* sine of the angle from which on lines have a common normal */
+#define UNIT       1e-12 /* of the square of a unit vector's length */
 #define ALIGNED    1e-9  /* sine from which on an angle has an axis */
 
 /* A row with d(gap)/dt = n . (v_a - v_b), the velocities of both bodies' points at `at`. */
@@ -38,14 +39,27 @@ static gw_gap from_line(const gw_element *line, gw_vec3 x)
     return length_of(gw_reject(gw_sub(x, line->p), line->d), gw_any_normal(line->d), x);
 }
 
-/* Unsigned distance of x from a free-form shape: h = |x - S|, S its closest point. */
-static gw_gap from_shape(const gw_element *shape, gw_vec3 x)
+/* h of a free-form shape at the nearest of the row's places; searched for where it has none. */
+static gw_gap from_free_form(const gw_unilateral_row *row, const gw_element *a, const gw_element *b)
 {
-    gw_nurbs_nearest nearest;
-    gw_vec3 at = gw_unrotate(shape->q, gw_sub(x, shape->p));
-    gw_nurbs_nearest_within(shape->nurbs, at, GW_NURBS_TICK_CELLS, &nearest);
-    gw_vec3 off = gw_rotate(shape->q, gw_sub(at, nearest.point));
-    return length_of(off, gw_rotate(shape->q, gw_v3(0, 0, 1)), x);
+    gw_distance_at least, at;
+    bool any = false;
+    for (int i = 0; i < (row->nearest ? GW_BOUND_PLACES : 1); i++) {
+        gw_distance_place place = row->minima[i];
+        if (!place.known)
+            continue;
+        gw_free_form_follow(a, b, row->of, &place, &at);
+        if (!any || gw_distance(at.on_a, at.on_b) < gw_distance(least.on_a, least.on_b))
+            least = at;
+        any = true;
+    }
+    if (!any) {
+        gw_distance_place place;
+        gw_free_form_nearest(a, b, row->of, GW_NURBS_TICK_CELLS, &place, &least);
+    }
+    gw_gap g = gap_along(least.normal, least.value, least.at);
+    g.general = fabs(gw_norm2(least.normal) - 1) > UNIT;
+    return g;
 }
 
 /* The gap with bodies a and b exchanged. */
@@ -69,12 +83,11 @@ static gw_gap between_lines(const gw_element *a, const gw_element *b)
     return gap_along(n, fabs(h), gw_mul_add(a->p, way, a->d));
 }
 
-static gw_gap distance_between(const gw_element *a, const gw_element *b)
+static gw_gap distance_between(const gw_unilateral_row *row, const gw_element *a,
+                               const gw_element *b)
 {
-    if (gw_is_free_form(b->kind))
-        return from_shape(b, a->p);
-    if (gw_is_free_form(a->kind))
-        return exchange_sides(from_shape(a, b->p));
+    if (gw_is_free_form(a->kind) || gw_is_free_form(b->kind))
+        return from_free_form(row, a, b);
     if (b->kind == GW_PLANE)
         return over_plane(b, a->p);
     if (a->kind == GW_PLANE)
@@ -156,7 +169,7 @@ gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, con
     gw_gap g = turn    ? turn_between(row, a, b)
                : whole ? rotation_between(row, a, b)
                : angle ? angle_between(&at_a, &at_b)
-                       : distance_between(&at_a, &at_b);
+                       : distance_between(row, &at_a, &at_b);
     double scale = angle ? row->length : 1;
     g.gap = scale * row->sign * (g.gap - row->value);
     g.normal = gw_scale(row->sign, g.normal);

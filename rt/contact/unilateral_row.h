@@ -12,8 +12,10 @@
  *
  * h is the distance of two points, of a point from a line, and of two lines along their common
  * normal (of a's point from b's line where they are parallel); with a plane it is the height of the
- * other's point along the plane's normal, of two planes of a's point over b's; of a point and a
- * free-form surface it is that of the closest point, to either side. Angles are those of directed
+ * other's point along the plane's normal, of two planes of a's point over b's. Of a free-form shape
+ * it is that of the closest points, at a local minimum that is followed from `minima` or at the
+ * nearest of these, and over a plane the height of the shape's lowest point, or its highest one
+ * (free_form_distance.h). Angles are those of directed
  * lines and normals, 0 .. pi, and of a line and a plane, -pi/2 .. pi/2.
  *
  * Pure functions: any thread, RT safe. The row of an edge reads its system's state and belongs to
@@ -24,7 +26,7 @@
 
 #include "rt/contact/kinematics.h"
 #include "rt/dynamics/system.h"
-#include "rt/geometry/element.h"
+#include "rt/geometry/free_form_distance.h"
 
 typedef enum gw_unilateral_kind {
     GW_UNILATERAL_DISTANCE,
@@ -43,14 +45,19 @@ typedef enum gw_unilateral_traction {
     GW_TRACTION_SLIP_AND_SPIN /* nor spin about the normal */
 } gw_unilateral_traction;
 
+#define GW_BOUND_PLACES 4 /* local minima of one bound that are followed at once at most */
+
 typedef struct gw_unilateral_row {
     gw_unilateral_kind kind;
-    gw_element a, b;          /* in the bodies' frames */
-    double value;             /* d (m) or a (rad) */
-    double sign;              /* 1: at least the value; -1: at most */
-    double length;            /* L (m), of an angle */
-    gw_vec3 axis;             /* of a turn, in the frame of b, */
-    bool axis_in_a;           /* or of a */
+    gw_element a, b;                           /* in the bodies' frames */
+    double value;                              /* d (m) or a (rad) */
+    double sign;                               /* 1: at least the value; -1: at most */
+    double length;                             /* L (m), of an angle */
+    gw_distance_kind of;                       /* of a free-form shape; */
+    gw_distance_place minima[GW_BOUND_PLACES]; /* the first one is followed, */
+    bool nearest;                              /* or the nearest one of all */
+    gw_vec3 axis;                              /* of a turn, in the frame of b, */
+    bool axis_in_a;                            /* or of a */
     double near;              /* of a turn: the angle is the one nearest to this (rad), */
     int joint, coordinate;    /* and the system's coordinate that counts whole turns */
     bool limits;              /* that coordinate, be it a turn or a slide: sign (q - value) >= 0 */

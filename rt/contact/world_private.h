@@ -606,7 +606,9 @@ static inline bool gw_contact_is_rigid(const gw_contact *c)
 static inline int gw_contact_row_work(const gw_contact *c)
 {
     const gw_unilateral_row *row = c->candidate.row;
-    return row && row->kind == GW_UNILATERAL_SURFACES && row->surfaces.place.known;
+    return row && ((row->kind == GW_UNILATERAL_SURFACES && row->surfaces.place.known) ||
+                   (row->kind == GW_UNILATERAL_DISTANCE &&
+                    (gw_is_free_form(row->a.kind) || gw_is_free_form(row->b.kind))));
 }
 
 /* True if joint forces (motors, dampers, springs) act beside its load. */

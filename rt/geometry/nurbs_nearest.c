@@ -97,10 +97,7 @@ static double length_of(const local_model *m, const double step[2])
     return sqrt(fmax(0, s2));
 }
 
-/* Bounds of parameters, low .. high of each. */
-typedef struct rectangle {
-    double low[2], high[2];
-} rectangle;
+typedef gw_nurbs_rectangle rectangle;
 
 /* Marks the parameters that are fixed: at a bound beyond which f falls, and v of a curve. */
 static void held_at_bounds(const gw_nurbs *s, const rectangle *r, const double x[2],
@@ -642,9 +639,7 @@ int gw_nurbs_minima(const gw_nurbs *s, gw_vec3 to, double distance, int *cells, 
 
 /* ---- following a branch --------------------------------------------------------------------- */
 
-/* The smooth part of the domain about x: between kinks and ends, unbounded where the direction is
- * closed and smooth. A kink above x belongs to the part above it. */
-static rectangle smooth_part(const gw_nurbs *s, const double x[2])
+gw_nurbs_rectangle gw_nurbs_smooth_part(const gw_nurbs *s, const double x[2])
 {
     rectangle r = {{0, 0}, {0, 0}};
     for (int k = 0; k < s->dimension; k++) {
@@ -690,12 +685,6 @@ static double focal_margin(const local_model *m, const bool fixed[2])
                    det;
     double product = (m->h[0][0] * m->h[1][1] - m->h[0][1] * m->h[0][1]) / det;
     return 0.5 * trace - sqrt(fmax(0, 0.25 * trace * trace - product));
-}
-
-/* True where parameter k ends at a kink rather than at the end of the domain. */
-static bool ends_at_kink(const gw_nurbs_direction *d, double bound)
-{
-    return d->closed || (bound > d->low && bound < d->high);
 }
 
 bool gw_nurbs_follow_about_pole(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nurbs_event *event)
@@ -746,7 +735,7 @@ gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nu
         return event;
     }
     for (int part = 0; part < 4; part++) {
-        rectangle r = smooth_part(s, x);
+        rectangle r = gw_nurbs_smooth_part(s, x);
         double first;
         gw_vec3 began;
         minimise_in_rectangle(s, to, &r, x, span, &m, &began, &first);
@@ -757,7 +746,7 @@ gw_nurbs_event gw_nurbs_follow(const gw_nurbs *s, gw_vec3 to, double x[2], gw_nu
         bool over = false;
         for (int k = 0; k < s->dimension && !over; k++) {
             const gw_nurbs_direction *d = &s->direction[k];
-            if (!fixed[k] || !ends_at_kink(d, x[k] <= r.low[k] ? r.low[k] : r.high[k]))
+            if (!fixed[k] || !gw_nurbs_ends_at_kink(d, x[k] <= r.low[k] ? r.low[k] : r.high[k]))
                 continue;
             event = GW_NURBS_KINK;
             over = part < 3;

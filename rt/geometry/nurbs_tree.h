@@ -51,6 +51,21 @@ static inline int gw_nurbs_worse_direction(const gw_nurbs_leaf *part, const doub
     return along_v > along_u;
 }
 
+/* Bounds of parameters, low .. high of each. */
+typedef struct gw_nurbs_rectangle {
+    double low[2], high[2];
+} gw_nurbs_rectangle;
+
+/* The smooth part of the domain about x: between kinks and ends, unbounded where the direction is
+ * closed and smooth. A kink above x belongs to the part above it. */
+gw_nurbs_rectangle gw_nurbs_smooth_part(const gw_nurbs *nurbs, const double x[2]);
+
+/* True where a smooth part ends at a kink rather than at the end of the domain. */
+static inline bool gw_nurbs_ends_at_kink(const gw_nurbs_direction *d, double bound)
+{
+    return d->closed || (bound > d->low && bound < d->high);
+}
+
 /* The box of Bezier control points. */
 static inline gw_aabb gw_nurbs_hull_box(const gw_homogeneous *points, int count)
 {

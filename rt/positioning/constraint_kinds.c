@@ -146,6 +146,17 @@ bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_k
     return false;
 }
 
+bool gw_bound_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b, const char **why)
+{
+    bool free_form = gw_is_free_form(a) || gw_is_free_form(b);
+    if (kind == GW_DISTANCE)
+        return true;
+    if (kind == GW_ANGLE && free_form && why)
+        *why = "A free-form curve or surface has no direction of its own: its distance can be "
+               "bounded.";
+    return !(kind == GW_ANGLE && free_form) && gw_constraint_fits(kind, a, b, why);
+}
+
 bool gw_constraint_has_value(gw_constraint_kind kind)
 {
     return gw_constraint_is_positional(kind) &&

@@ -346,10 +346,15 @@ static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const
 {
     if (c->bound == GW_BOUND_EQUAL)
         return true;
-    if ((gw_is_free_form(a->kind) || gw_is_free_form(b->kind)) && !(c->value > 0))
+    bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
+    bool unsigned_distance = c->kind == GW_DISTANCE && !plane &&
+                             (gw_is_free_form(a->kind) || gw_is_free_form(b->kind)) &&
+                             !gw_scene_bound_is_signed(c, a, b);
+    if (unsigned_distance && !(c->value > 0))
         return gw_scene_invalid(error, "constraints", index, "/value",
-                                "the value is %g m, but a bound of the distance from a free-form "
-                                "surface is to either side of it: a value above 0",
+                                "the value is %g m, but the distance between these elements has no "
+                                "sign, and a bound of it is a value above 0: only that of a point "
+                                "from a free-form surface and of a plane are signed",
                                 c->value);
     return gw_constraint_kind_info_of(c->kind)->one_sided ||
            gw_scene_invalid(
@@ -420,7 +425,8 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
         return gw_scene_invalid(
             error, "constraints", index, "/b",
             "a and b are features of one object: a constraint joins two objects");
-    if (!gw_constraint_fits(c->kind, a.kind, b.kind, &why))
+    bool bound = c->bound != GW_BOUND_EQUAL;
+    if (!(bound ? gw_bound_fits : gw_constraint_fits)(c->kind, a.kind, b.kind, &why))
         return gw_scene_invalid(error, "constraints", index, "/type", "%s", why);
     int ia = gw_scene_object(s, c->a.object), ib = gw_scene_object(s, c->b.object);
     bool link = ia < 0 || ib < 0;

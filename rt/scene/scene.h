@@ -429,6 +429,17 @@ static inline bool gw_scene_constraint_is_unilateral(const gw_scene_constraint *
     return c->enabled && c->unilateral == GW_CONTACT_UNILATERAL;
 }
 
+/* True if a bound of the distance is signed along the normal of a free-form surface: of a point
+ * from it, where the sense states a side, or the value is 0 or less. Else such a distance is to
+ * either side. */
+static inline bool gw_scene_bound_is_signed(const gw_scene_constraint *c, const gw_element *a,
+                                            const gw_element *b)
+{
+    bool fits = (a->kind == GW_POINT && b->kind == GW_SURFACE) ||
+                (a->kind == GW_SURFACE && b->kind == GW_POINT);
+    return fits && (c->sense != GW_EITHER || c->value <= 0);
+}
+
 /* True if a body's number is that of an object, and if it is one without mass. */
 static inline bool gw_scene_body_is_object(const gw_scene *scene, int body)
 {

@@ -97,8 +97,9 @@ typedef struct gw_dynamic_system {
 /* A row of a unilateral constraint of the scene, which may have several. */
 typedef struct gw_scene_unilateral_row {
     gw_unilateral_row row;
-    gw_contact_place start; /* of curved surfaces, at tick 0 */
-    uint64_t key;           /* gw_contact_key(), of surfaces */
+    gw_contact_place start;                    /* of curved surfaces, at tick 0 */
+    gw_distance_place minima[GW_BOUND_PLACES]; /* of a bound, at tick 0 */
+    uint64_t key;                              /* gw_contact_key(), of surfaces */
     int first, place_count; /* the rows of one contact, one per place; 0: no places */
     int support;            /* index of the rim's supporting point; -1: none */
     bool part_of_solid;     /* it is the side or a cap of a solid cylinder */
@@ -123,6 +124,16 @@ typedef struct gw_unilateral_anchor {
     gw_pose at, start; /* poses of the frame in which the element is constant: now, at tick 0 */
 } gw_unilateral_anchor;
 
+/* The search for places of a bound of the distance from a free-form shape (bound_places.c). */
+typedef struct gw_bound_search {
+    int first;          /* of its rows: GW_BOUND_PLACES, or one that has all places */
+    int starts, cursor; /* parts of the shape; the next one to be tried */
+    double *due;        /* of each part: the way (m) at which it is tried again; owned */
+    double way, margin; /* m, since the search began; gaps of places that are kept */
+    gw_element seen;    /* the other element from the shape at the last step */
+    bool fresh;         /* nothing has been searched yet */
+} gw_bound_search;
+
 /* Room for GW_MAX_WORLD_UNILATERALS rows, and twice as many anchors, where the scene has a
  * unilateral constraint; else for none. The memory is owned. */
 typedef struct gw_scene_unilaterals {
@@ -130,6 +141,8 @@ typedef struct gw_scene_unilaterals {
     gw_scene_unilateral_row *rows;
     gw_contact_candidate *candidates;
     gw_unilateral_anchor *anchors;
+    int search_count;
+    gw_bound_search *searches;
     gw_unilateral_state *states; /* scratch, GW_MAX_CONTACT_CANDIDATES */
 } gw_scene_unilaterals;
 
@@ -258,6 +271,18 @@ void gw_scene_unilaterals_update(gw_scene_dynamics *dynamics);
  * (world). */
 gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilaterals, int body,
                                           gw_vec3 point);
+
+/* ---- bound_places.c -------------------------------------------------------------------------- */
+
+/* A search for the places of a row and those after it. False: no memory. Not RT safe. */
+bool gw_bound_search_create(gw_bound_search *search, gw_scene_unilaterals *unilaterals, int first);
+
+/* Searches for all places with the bodies at these poses. */
+void gw_bound_search_begin(gw_scene_unilaterals *unilaterals, gw_bound_search *search,
+                           const gw_pose *a, const gw_pose *b);
+
+/* Before a step: follows the places, and searches for others. */
+void gw_bound_searches_pre_step(gw_scene_dynamics *dynamics);
 
 /* ---- joint_limits.c -------------------------------------------------------------------------- */
 

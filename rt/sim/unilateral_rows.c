@@ -5,9 +5,9 @@
  * all else is RT safe.
  *
  * A stated feature of a fixed object may be moved from outside. Such an end is a body of the world
- * (an anchor), numbered after the scene's bodies, which moves with the feature. A bound of the
- * distance from a free-form surface applies on both sides, across sharp bends and edges. During a
- * transition bounds act at the model's pose, on its set.
+ * (an anchor), numbered after the scene's bodies, which moves with the feature. Bounds near
+ * free-form shapes have a row per place as well (bound_places.c). During a transition bounds act at
+ * the model's pose, on its set.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -54,6 +54,11 @@ static double length_of(const gw_scene *scene, const gw_scene_constraint *c)
     if (b >= 0 && !scene->objects[b].fixed)
         return gw_object_length(&scene->objects[b]);
     return 0.1; /* of a link */
+}
+
+static bool has_free_form(const gw_unilateral_row *row)
+{
+    return gw_is_free_form(row->a.kind) || gw_is_free_form(row->b.kind);
 }
 
 /* Index among the body's unilateral constraints (gw_scene_unilateral()); -1: beyond the bit set, or
@@ -272,6 +277,19 @@ static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
     }
 }
 
+/* The same of bounds near free-form shapes. */
+static void find_bound_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def)
+{
+    const gw_pose *poses = def->layout->poses;
+    for (int i = 0; i < u->search_count; i++) {
+        const gw_scene_unilateral_row *r = &u->rows[u->searches[i].first];
+        gw_bound_search_begin(u, &u->searches[i], &poses[r->body[0]], &poses[r->body[1]]);
+        u->searches[i].fresh = true;
+    }
+    for (int i = 0; i < u->count; i++)
+        memcpy(u->rows[i].minima, u->rows[i].row.minima, sizeof u->rows[i].minima);
+}
+
 /* ---- building -------------------------------------------------------------------------------- */
 
 /* A new row; NULL: no room. */
@@ -295,20 +313,47 @@ static gw_scene_unilateral_row *add_row(gw_scene_unilaterals *u, const gw_scene_
     return r;
 }
 
+/* The row of a bound. Of a point and a free-form surface the distance is signed by the normal where
+ * the sense states a side, or the value does; it is the opposite one along the opposite normal. */
+static gw_unilateral_row bound_row(const gw_scene *scene, const gw_scene_constraint *c,
+                                   const gw_element *a, const gw_element *b)
+{
+    gw_unilateral_row row = {.kind =
+                                 c->kind == GW_ANGLE ? GW_UNILATERAL_ANGLE : GW_UNILATERAL_DISTANCE,
+                             .a = *a,
+                             .b = *b,
+                             .value = c->value,
+                             .sign = c->bound == GW_BOUND_AT_MOST ? -1 : 1,
+                             .length = length_of(scene, c)};
+    if (row.kind != GW_UNILATERAL_DISTANCE || !has_free_form(&row))
+        return row;
+    bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
+    row.of.signs = gw_scene_bound_is_signed(c, a, b);
+    if (row.of.signs && c->sense == GW_OPPOSITE) {
+        row.sign = -row.sign;
+        row.value = -row.value;
+    }
+    row.of.side = row.sign > 0 ? 1 : -1;
+    row.nearest = !plane && (row.of.signs ? row.sign * row.value < 0 : row.sign < 0);
+    return row;
+}
+
 static bool add_bound(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def, int constraint)
 {
     const gw_scene_constraint *c = &def->scene->constraints[constraint];
-    gw_scene_unilateral_row *r = add_row(u, def, constraint, 0);
-    if (!r)
+    gw_scene_unilateral_row *first = add_row(u, def, constraint, 0);
+    if (!first)
         return false;
-    r->row = (gw_unilateral_row){.kind = c->kind == GW_ANGLE ? GW_UNILATERAL_ANGLE
-                                                             : GW_UNILATERAL_DISTANCE,
-                                 .a = r->end[0].element,
-                                 .b = r->end[1].element,
-                                 .value = c->value,
-                                 .sign = c->bound == GW_BOUND_AT_MOST ? -1 : 1,
-                                 .length = length_of(def->scene, c)};
-    return true;
+    int index = u->count - 1;
+    first->row = bound_row(def->scene, c, &first->end[0].element, &first->end[1].element);
+    bool many = first->row.kind == GW_UNILATERAL_DISTANCE && has_free_form(&first->row);
+    for (int k = 1; k < GW_BOUND_PLACES && many && !first->row.nearest; k++) {
+        gw_scene_unilateral_row *r = add_row(u, def, constraint, k);
+        if (!r)
+            return false;
+        r->row = u->rows[index].row;
+    }
+    return !many || gw_bound_search_create(&u->searches[u->search_count++], u, index);
 }
 
 static gw_unilateral_traction traction_of(gw_contact_motion motion)
@@ -384,8 +429,9 @@ static gw_scene_unilaterals *make_room(const gw_scene *scene)
         u->rows = calloc(rows, sizeof *u->rows);
         u->candidates = calloc(rows, sizeof *u->candidates);
         u->anchors = calloc(2 * rows, sizeof *u->anchors);
+        u->searches = calloc(rows, sizeof *u->searches);
     }
-    if (u->states && (rows == 0 || (u->rows && u->candidates && u->anchors)))
+    if (u->states && (rows == 0 || (u->rows && u->candidates && u->anchors && u->searches)))
         return u;
     gw_scene_unilaterals_destroy(u);
     return NULL;
@@ -399,6 +445,9 @@ void gw_scene_unilaterals_destroy(gw_scene_unilaterals *u)
     free(u->candidates);
     free(u->anchors);
     free(u->states);
+    for (int i = 0; i < u->search_count; i++)
+        free(u->searches[i].due);
+    free(u->searches);
     free(u);
 }
 
@@ -433,6 +482,7 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
         }
     }
     find_places(u, def);
+    find_bound_places(u, def);
     if (!check_places(u, scene, def->layout->poses, error)) {
         gw_scene_unilaterals_destroy(u);
         return NULL;
@@ -633,6 +683,7 @@ int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *u)
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
 {
     gw_scene_unilaterals *u = m->unilaterals;
+    gw_bound_searches_pre_step(m);
     for (int i = 0; i < u->count; i++) {
         gw_scene_unilateral_row *first = &u->rows[i];
         double gap[GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS] = {0};
@@ -690,12 +741,15 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
         r->row.a = r->end[0].element;
         r->row.b = r->end[1].element;
         r->row.surfaces.place = r->start;
+        memcpy(r->row.minima, r->minima, sizeof r->row.minima);
         r->trial = 0;
         r->until_search = 0;
         r->past = false;
         if (r->place_count > 0)
             gw_world_follow(world, i, r->start.known);
     }
+    for (int i = 0; i < u->search_count; i++)
+        u->searches[i].fresh = true;
 }
 
 /* The pose that takes the initial element to the present one: the smallest rotation of its

@@ -89,9 +89,12 @@ export class BoundSurfaces {
     for (const [c, a, b] of pairs) if (a && b) this.add(c, a, b);
   }
 
-  // The wall belongs to a plane, else to a line; of two equal kinds to the second.
+  // The wall belongs to a plane, else to a line, else to a point; of two equal kinds to the second. Free-form ones have
+  // none.
   private add(c: Constraint, a: Feature, b: Feature): void {
-    const own = b.plane || (!a.plane && (b.line || a.point)) ? b : a;
+    const rank = (f: Feature): number => (f.plane ? 3 : f.line ? 2 : f.point ? 1 : 0);
+    const own = rank(b) >= rank(a) ? b : a;
+    if (rank(own) === 0) return;
     const owner = this.bodies.get(store.splitRef(own.id)[0]);
     if (!owner) return;
     const value = c.value ?? 0;

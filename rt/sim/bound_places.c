@@ -1,0 +1,262 @@
+/*
+ * Places of bounds of the distance from free-form shapes (rt/geometry/free_form_distance.h): the
+ * local minima of the distance that count. Where a bound keeps elements apart each one near it is a
+ * row of its own; where it keeps them together the nearest one counts, and one row has them all.
+ *
+ * Minima are followed from tick to tick, and others searched for from the parts of a shape. As the
+ * elements move by a way w relative to one another, no distance changes by more than w: a part
+ * that is farther than the bound by more than the margin m needs no trial until the way exceeds
+ * the difference. At rest nothing is searched. Creation is outside the tick; all else is RT safe.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/geometry/nurbs.h"
+#include "rt/sim/scene_dynamics_private.h"
+
+#define MARGIN      0.05  /* m, and of the shape's size: minima with a larger gap are not kept */
+#define AHEAD       4     /* steps of the present motion that the margin covers */
+#define AGAIN       0.005 /* of the shape's size: way after which a near part is tried again */
+#define SAME        1e-6  /* of the size: places nearer are one */
+#define TRIALS      24    /* parts tried in a tick at most, */
+#define PAIR_TRIALS 4     /* of two shapes, */
+#define PAIR_BEGIN  64    /* and as a motion begins */
+#define BEHIND                                                                                     \
+    1e-3 /* m: places of the other side of a surface, deeper than that, do not count               \
+            beside a nearer one */
+
+/* The elements at these poses, and which of them is the shape. */
+typedef struct elements {
+    gw_element a, b;
+    const gw_element *shape, *other;
+} elements;
+
+static void find_elements(const gw_unilateral_row *row, const gw_pose *a, const gw_pose *b,
+                          elements *e)
+{
+    e->a = gw_element_moved(a, &row->a);
+    e->b = gw_element_moved(b, &row->b);
+    bool is_a = gw_is_free_form(e->a.kind);
+    e->shape = is_a ? &e->a : &e->b;
+    e->other = is_a ? &e->b : &e->a;
+}
+
+/* ---- the way --------------------------------------------------------------------------------- */
+
+static gw_vec3 middle_of(const gw_nurbs *s)
+{
+    return gw_scale(0.5, gw_add(s->bounds.low, s->bounds.high));
+}
+
+/* The other element from the shape's frame: p is a point whose motion counts, of a line and a plane
+ * the one closest to the shape's middle. */
+static gw_element seen_from(const elements *e)
+{
+    gw_pose to = {e->shape->p, e->shape->q};
+    gw_pose from = gw_pose_inverse(&to);
+    gw_element seen = gw_element_moved(&from, e->other);
+    gw_vec3 off = gw_sub(middle_of(e->shape->nurbs), seen.p);
+    if (seen.kind == GW_LINE)
+        seen.p = gw_mul_add(seen.p, gw_dot(off, seen.d), seen.d);
+    else if (seen.kind == GW_PLANE)
+        seen.p = gw_add(seen.p, gw_reject(off, seen.d));
+    else if (gw_is_free_form(seen.kind))
+        seen.p = gw_add(seen.p, gw_rotate(seen.q, middle_of(seen.nurbs)));
+    return seen;
+}
+
+/* No distance between the elements has changed by more (m). */
+static double way_between(const gw_element *was, const gw_element *now, double size)
+{
+    double way = gw_distance(was->p, now->p);
+    if (was->kind == GW_LINE || was->kind == GW_PLANE)
+        return way + 0.5 * size * gw_distance(was->d, now->d);
+    if (!gw_is_free_form(was->kind))
+        return way;
+    gw_quat turn = gw_quat_mul(now->q, gw_quat_conj(was->q));
+    return way + 0.5 * now->nurbs->size * gw_norm(gw_quat_log(turn));
+}
+
+/* ---- the list of places ---------------------------------------------------------------------- */
+
+typedef struct place_list {
+    gw_distance_place *of[GW_BOUND_PLACES];
+    gw_distance_at at[GW_BOUND_PLACES];
+    double far[GW_BOUND_PLACES]; /* the distance without sign (m), of a highest point negated */
+    bool touches[GW_BOUND_PLACES];
+} place_list;
+
+static double far_of(const gw_unilateral_row *row, const elements *e, const gw_distance_at *at)
+{
+    if (e->other->kind == GW_PLANE)
+        return row->of.side < 0 ? -at->value : at->value;
+    return gw_distance(at->on_a, at->on_b);
+}
+
+static bool is_same(const gw_distance_at *a, const gw_distance_at *b, double size)
+{
+    return gw_distance(a->on_a, b->on_a) + gw_distance(a->on_b, b->on_b) < SAME * size;
+}
+
+static void list_places(const gw_scene_unilaterals *u, const gw_bound_search *s, place_list *list)
+{
+    gw_scene_unilateral_row *r = &u->rows[s->first];
+    for (int k = 0; k < GW_BOUND_PLACES; k++) {
+        gw_scene_unilateral_row *of = r->row.nearest ? r : r + k;
+        list->of[k] = &of->row.minima[r->row.nearest ? k : 0];
+        list->touches[k] = of->now.touches && !r->row.nearest;
+        list->far[k] = HUGE_VAL;
+    }
+}
+
+/* Follows the known places, and drops those that have come together. */
+static void follow_places(const gw_unilateral_row *row, const elements *e, place_list *list)
+{
+    for (int k = 0; k < GW_BOUND_PLACES; k++) {
+        if (!list->of[k]->known)
+            continue;
+        gw_free_form_follow(&e->a, &e->b, row->of, list->of[k], &list->at[k]);
+        list->far[k] = far_of(row, e, &list->at[k]);
+        for (int i = 0; i < k && list->of[k]->known; i++) {
+            int drop = list->touches[k] && !list->touches[i] ? i : k;
+            if (!list->of[i]->known || !is_same(&list->at[i], &list->at[k], e->shape->nurbs->size))
+                continue;
+            list->of[drop]->known = false;
+            list->far[drop] = HUGE_VAL;
+        }
+    }
+}
+
+/* Takes a place into the list, in the stead of a farther one where there is no room. */
+static void offer_place(const gw_unilateral_row *row, const elements *e, place_list *list,
+                        gw_distance_place *place, const gw_distance_at *at)
+{
+    double far = far_of(row, e, at);
+    int take = -1;
+    for (int k = 0; k < GW_BOUND_PLACES; k++) {
+        if (list->of[k]->known && is_same(&list->at[k], at, e->shape->nurbs->size))
+            return;
+        if (!list->touches[k] && (take < 0 || list->far[k] > list->far[take]))
+            take = k;
+    }
+    if (take < 0 || !(far < list->far[take]))
+        return;
+    *list->of[take] = *place;
+    list->at[take] = *at;
+    list->far[take] = far;
+}
+
+static double least_of(const place_list *list)
+{
+    double least = HUGE_VAL;
+    for (int k = 0; k < GW_BOUND_PLACES; k++)
+        least = fmin(least, list->far[k]);
+    return least;
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+/* Minima at a larger distance are not kept (m). */
+static double kept_within(const gw_unilateral_row *row, const elements *e, const place_list *list,
+                          double margin)
+{
+    if (row->nearest)
+        return least_of(list) + margin;
+    if (e->other->kind == GW_PLANE)
+        return (row->of.side < 0 ? -row->value : row->value) + margin;
+    return fabs(row->value) + margin;
+}
+
+/* Tries the parts that are due, at most `most` of them. */
+static void try_parts(gw_bound_search *s, const gw_unilateral_row *row, const elements *e,
+                      place_list *list, int most)
+{
+    double size = e->shape->nurbs->size;
+    for (int n = 0; n < s->starts && most > 0; n++) {
+        int i = s->cursor;
+        s->cursor = (s->cursor + 1) % s->starts;
+        if (s->due[i] > s->way)
+            continue;
+        gw_distance_place place;
+        gw_distance_at at;
+        double bound, within = kept_within(row, e, list, s->margin);
+        gw_free_form_start(&e->a, &e->b, row->of, i, &place, &bound);
+        most--;
+        /* the least distance of a pair that is kept together changes as well */
+        s->due[i] = s->way + fmax(AGAIN * size, (row->nearest ? 0.5 : 1) * (bound - within));
+        if (bound >= within)
+            continue;
+        gw_free_form_follow(&e->a, &e->b, row->of, &place, &at);
+        if (far_of(row, e, &at) < within)
+            offer_place(row, e, list, &place, &at);
+    }
+}
+
+/* True if a place is to be a contact candidate. */
+static bool counts(const gw_unilateral_row *row, const place_list *list, int k, double within)
+{
+    if (!list->of[k]->known || !(list->far[k] < within || list->touches[k]))
+        return false;
+    /* on the side where the distance is to be kept, or the nearest of all */
+    return !row->of.signs || row->sign * list->at[k].value > -BEHIND ||
+           list->far[k] <= least_of(list);
+}
+
+static void search_bound(gw_scene_unilaterals *u, gw_bound_search *s, const gw_pose *a,
+                         const gw_pose *b, gw_world *world)
+{
+    const gw_unilateral_row *row = &u->rows[s->first].row;
+    elements e;
+    find_elements(row, a, b, &e);
+    place_list list;
+    gw_element seen = seen_from(&e);
+    double size = e.shape->nurbs->size, way = s->fresh ? 0 : way_between(&s->seen, &seen, size);
+    bool pair = gw_is_free_form(e.other->kind), all = s->fresh || way > s->margin;
+    s->seen = seen;
+    s->way += way;
+    s->margin = fmax(fmin(MARGIN, MARGIN * size), AHEAD * way);
+    list_places(u, s, &list);
+    follow_places(row, &e, &list);
+    if (all)
+        for (int i = 0; i < s->starts; i++)
+            s->due[i] = s->way;
+    try_parts(s, row, &e, &list,
+              pair  ? (all ? PAIR_BEGIN : PAIR_TRIALS)
+              : all ? s->starts
+                    : TRIALS);
+    s->fresh = false;
+    double within = kept_within(row, &e, &list, s->margin);
+    for (int k = 0; k < GW_BOUND_PLACES && !row->nearest && world; k++)
+        gw_world_follow(world, s->first + k, counts(row, &list, k, within));
+}
+
+/* ---- for unilateral_rows.c ------------------------------------------------------------------- */
+
+bool gw_bound_search_create(gw_bound_search *s, gw_scene_unilaterals *u, int first)
+{
+    const gw_unilateral_row *row = &u->rows[first].row;
+    *s = (gw_bound_search){
+        .first = first, .fresh = true, .starts = gw_free_form_starts(&row->a, &row->b)};
+    s->due = calloc((size_t)s->starts, sizeof *s->due);
+    return s->due != NULL;
+}
+
+void gw_bound_search_begin(gw_scene_unilaterals *u, gw_bound_search *s, const gw_pose *a,
+                           const gw_pose *b)
+{
+    s->fresh = true;
+    search_bound(u, s, a, b, NULL);
+}
+
+void gw_bound_searches_pre_step(gw_scene_dynamics *m)
+{
+    gw_scene_unilaterals *u = m->unilaterals;
+    for (int i = 0; i < u->search_count; i++) {
+        gw_bound_search *s = &u->searches[i];
+        const gw_contact_candidate *of = &u->candidates[s->first];
+        gw_pose a = gw_world_pose(m->world, m->world_systems, of->a);
+        gw_pose b = gw_world_pose(m->world, m->world_systems, of->b);
+        search_bound(u, s, &a, &b, m->world);
+    }
+}

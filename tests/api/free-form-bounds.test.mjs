@@ -1,0 +1,171 @@
+// Bounds of distances from free-form curves and surfaces, against the same bounds of the points, lines and planes that
+// they amount to: a ball's surface at a distance d is its centre at d plus its radius.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { command, scratch } from './command.mjs';
+
+const half = Math.SQRT1_2;
+const around = [1, 1, 0, -1, -1, -1, 0, 1, 1];
+const ball = (r) => ({
+  type: 'nurbs-surface',
+  degree: [2, 2],
+  knots: [
+    [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4],
+    [0, 0, 0, 1, 1, 2, 2, 2],
+  ],
+  points: around.map((x, i) =>
+    [
+      [0, -1],
+      [1, -1],
+      [1, 0],
+      [1, 1],
+      [0, 1],
+    ].map(([rho, z]) => [r * rho * x, r * rho * around[(i + 6) % 8], r * z]),
+  ),
+  weights: around.map((_, i) => [1, half, 1, half, 1].map((w) => w * (i % 2 ? half : 1))),
+});
+const straight = {
+  type: 'nurbs-curve',
+  degree: 1,
+  knots: [0, 0, 1, 1],
+  points: [
+    [-3, 0, 0],
+    [3, 0, 0],
+  ],
+};
+
+const moving = (id, geometry, p, q, v, w) => ({
+  id,
+  geometry,
+  pose: { p, q },
+  free: true,
+  body: { mass: 0.8, com: [0.03, -0.02, 0.01], inertia: [0.02, 0.03, 0.04, 0.002, 0.001, -0.003] },
+  velocity: { v, w },
+  material: 'elastic',
+});
+
+function motion(objects, features, constraint, seconds, rate) {
+  const csv = join(scratch, 'free-form-bounds.csv');
+  const scene = {
+    format: 'guideway-scene/1',
+    name: 'bound',
+    gravity: [1.7, -2.4, -3.3],
+    rate,
+    materials: [{ id: 'elastic', restitution: 1 }],
+    objects,
+    features,
+    constraints: [{ id: 'c', type: 'distance', ...constraint }],
+  };
+  const r = command(['run', '-', '--seconds', `${seconds}`, '--bodies', csv], JSON.stringify(scene));
+  assert.equal(r.code, 0, r.err);
+  const e = JSON.parse(r.out).energy;
+  assert.ok(Math.abs(e.final - e.initial - e.work_in + e.dissipated) < 1e-12);
+  const rows = readFileSync(csv, 'utf8').trim().split('\n').slice(1);
+  return rows.map((l) => l.split(',').slice(1, 14).map(Number));
+}
+
+test('a bound near a free-form ball or straight curve moves bodies as that of its centre or line', () => {
+  const R = 0.15;
+  let turned = 0;
+  const q = [0.5, 0.5, -0.1, 0.7].map((x) => x / Math.hypot(0.5, 0.5, 0.1, 0.7));
+  const stone = { type: 'sphere', radius: 0.01 };
+  const f = (element) => [{ id: 'm/f', ...element }];
+  const axis = { line: { point: [0.02, 0.05, 0], direction: [1, 0.2, 0] } };
+  const level = { plane: { point: [0.02, 0.05, 0], normal: [0.1, 0.2, 1] } };
+  // [a's geometry, b's geometry, features, the free-form bound, the bound that it amounts to, where b begins]
+  for (const [name, shape, other, features, bounds, start] of [
+    ['a point', ball(R), stone, f({ point: [0.02, 0.05, 0] }), ['s/surface', 'm/f', 's/center', 'm/f', R], 0.5],
+    ['a line', ball(R), stone, f(axis), ['s/surface', 'm/f', 's/center', 'm/f', R], 0.5],
+    ['a plane', ball(R), stone, f(level), ['s/surface', 'm/f', 's/center', 'm/f', R], -0.5],
+    ['a ball', ball(R), ball(0.08), [], ['s/surface', 'm/surface', 's/center', 'm/center', R + 0.08], 0.5],
+    [
+      'a curve',
+      ball(R),
+      straight,
+      f({ line: { point: [0, 0, 0], direction: [1, 0, 0] } }),
+      ['s/surface', 'm/curve', 's/center', 'm/f', R],
+      0.5,
+    ],
+    [
+      'a curve and a point',
+      straight,
+      stone,
+      f({ line: { point: [0, 0, 0], direction: [1, 0, 0] } }),
+      ['s/curve', 'm/center', 's/f', 'm/center', 0],
+      0.4,
+    ],
+  ])
+    for (const bound of ['at-least', 'at-most'])
+      for (const rate of [500, 1000]) {
+        const [a, b, c, d, more] = bounds;
+        const plane = name === 'a plane';
+        const value = bound === 'at-least' ? 0.2 : plane ? -0.1 : 0.42;
+        const p = plane && bound === 'at-most' ? [0, 0, 0.5] : [0, 0.1, bound === 'at-least' ? 1.1 * start : start];
+        const equivalent = plane && bound === 'at-most' ? value - R : value + more;
+        const s = moving('s', shape, [0, 0, 0], [1, 0, 0, 0], [0, 0, bound === 'at-least' ? 0.3 : -0.3], [1, 0.5, 0.2]);
+        const m = moving('m', other, p, plane ? [1, 0, 0, 0] : q, [0.1, 0.2, -0.1], [0.3, -0.5, 0.2]);
+        const as = (o) => ({ ...o, geometry: stone });
+        const shown = c === 's/f' ? [{ id: 's/f', line: { point: [0, 0, 0], direction: [1, 0, 0] } }] : features;
+        const one = motion([s, m], features, { a, b, bound, value }, 1, rate);
+        const two = motion([as(s), as(m)], shown, { a: c, b: d, bound, value: equivalent }, 1, rate);
+        const apart = Math.max(...one.map((row, i) => Math.max(...row.map((x, k) => Math.abs(x - two[i][k])))));
+        assert.ok(apart < 1e-9, `${name}, ${bound}, ${rate} Hz: ${apart}`);
+        turned += two.some((row, i) => i > 0 && Math.hypot(...[7, 8, 9].map((k) => row[k] - two[i - 1][k])) > 0.05);
+      }
+  assert.ok(turned >= 14, `${turned} come to their bounds`);
+});
+
+test('a signed bound keeps a point on its side of a surface', () => {
+  const R = 0.15;
+  const stone = { type: 'sphere', radius: 0.01 };
+  const ground = {
+    id: 's',
+    geometry: ball(R),
+    pose: { p: [0, 0, 0], q: [1, 0, 0, 0] },
+    fixed: true,
+    material: 'elastic',
+  };
+  for (const [bound, sense, value, outside] of [
+    ['at-least', 'same', 0.05, true],
+    ['at-least', 'either', 0, true],
+    ['at-least', 'either', -0.06, true],
+    ['at-most', 'same', 0.05, false],
+    ['at-most', 'either', 0, false],
+    ['at-most', 'either', -0.05, false],
+    ['at-least', 'opposite', 0.05, false],
+    ['at-most', 'opposite', 0.05, true],
+  ]) {
+    const r = R + (sense === 'opposite' ? -value : value);
+    const m = moving('m', stone, [0.02, 0.01, r + (outside ? 0.04 : -0.04)], [1, 0, 0, 0], [0.1, 0.2, -0.1], [0, 0, 0]);
+    const one = motion([ground, m], [], { a: 'm/center', b: 's/surface', bound, value, sense }, 1, 1000);
+    const equal = { a: 'm/center', b: 's/center', bound: outside ? 'at-least' : 'at-most', value: r };
+    const two = motion([{ ...ground, geometry: stone }, m], [], equal, 1, 1000);
+    const apart = Math.max(...one.map((row, i) => Math.max(...row.map((x, k) => Math.abs(x - two[i][k])))));
+    assert.ok(apart < 1e-9, `${bound} ${sense} ${value}: ${apart}`);
+  }
+});
+
+test('a bound of a distance without sign from a free-form shape has a value above 0', () => {
+  for (const [geometry, feature, other] of [
+    [straight, 'curve', 'center'],
+    [ball(0.1), 'surface', 'f'],
+  ])
+    for (const value of [0, -0.1]) {
+      const scene = {
+        format: 'guideway-scene/1',
+        name: 'bound',
+        objects: [
+          { id: 's', geometry, pose: { p: [0, 0, 0], q: [1, 0, 0, 0] }, fixed: true },
+          moving('m', { type: 'sphere', radius: 0.01 }, [0, 0, 1], [1, 0, 0, 0], [0, 0, 0], [0, 0, 0]),
+        ],
+        materials: [{ id: 'elastic', restitution: 1 }],
+        features: [{ id: 'm/f', line: { point: [0, 0, 0], direction: [1, 0, 0] } }],
+        constraints: [{ id: 'c', type: 'distance', a: `m/${other}`, b: `s/${feature}`, bound: 'at-least', value }],
+      };
+      const r = command(['run', '-', '--seconds', '0.01'], JSON.stringify(scene));
+      assert.equal(r.code, 2);
+      assert.match(r.err, /\/constraints\/0\/value: .*(has no sign|must be 0 or more)/);
+    }
+});
