@@ -18,13 +18,19 @@
 #define STIFF                                                                                      \
     0.5 /* h |Lambda_d^-1 b_d| + h sqrt|Lambda_d^-1 k_d|: more is integrated implicitly            \
          */
-#define STIFF_INSIDE  0.2  /* D/(M_d + D) of the model's own dampers and springs: the same */
-#define ALL_MASS      0.5  /* L/(L + D): the model's own mass shows in full, */
-#define NO_MASS       0.2  /* or not at all: another one cannot be felt in its place */
-#define JUMP          0.05 /* of the gains in a tick */
-#define NEAR_SINGULAR 0.01 /* of the easiest direction: the rest of motion in a direction */
-#define STEPS_LEAST   16.0 /* in which that rest may vanish */
-#define SAME_ENERGY   1e-6 /* of the kinetic energy: none but the held frame's */
+#define STIFF_INSIDE  0.2        /* D/(M_d + D) of the model's own dampers and springs: the same */
+#define ALL_MASS      0.5        /* L/(L + D): the model's own mass shows in full, */
+#define NO_MASS       0.2        /* or not at all: another one cannot be felt in its place */
+#define JUMP          0.05       /* of the gains in a tick */
+#define NEAR_SINGULAR 0.01       /* of the easiest direction: the rest of motion in a direction */
+#define STEPS_LEAST   16.0       /* in which that rest may vanish */
+#define SAME_ENERGY   1e-6       /* of the kinetic energy: none but the held frame's */
+#define GAIN_GROWTH   1.25       /* in a tick, near a singular posture */
+#define MOST_GIVEN    0.02       /* of the felt kinetic energy in a tick: the tank gives it back */
+#define MOST_TAKEN    (1 - 1e-9) /* of it: what is left of a direction can still be scaled */
+#define OWED          1e-9       /* J: less is rounding */
+#define TAKEN_HIDDEN  0.5        /* of it, where bodies move that the held one does not show */
+#define MOMENT        10   /* ticks for which the held frame may show nothing of a direction */
 #define RESISTED      1e-9 /* of the largest singular value: the constraints', not a light mass */
 
 /* ---- axes of the held frame ------------------------------------------------------------------ */
@@ -89,14 +95,21 @@ double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose)
     return sum;
 }
 
-double gw_desired_damping_power(const gw_desired_impedance *d, const gw_pose *pose,
-                                const gw_twist *twist)
+/* By Simpson's rule: with the displacement D of the tick the velocity amid it is that of a
+ * parabola, 3/2 D/h - (u_0 + u_1)/4. */
+double gw_desired_damping_work(const gw_desired_impedance *d, const gw_pose *pose,
+                               const gw_twist *twist)
 {
-    double u[6], sum = 0;
+    double way[6], u[6], sum = 0;
+    gw_twist by = gw_pose_sub(pose, &d->pose);
+    gw_quat amid = gw_quat_mul(d->pose.q, gw_quat_exp(gw_scale(0.5, gw_unrotate(d->pose.q, by.w))));
+    in_axes(amid, by.v, by.w, way);
     in_axes(pose->q, twist->v, twist->w, u);
-    for (int i = 0; i < 6; i++)
-        sum += d->def.damping[i] * u[i] * u[i];
-    return sum;
+    for (int i = 0; i < 6; i++) {
+        double mid = 1.5 * way[i] / d->dt - 0.25 * (d->twist[i] + u[i]);
+        sum += d->def.damping[i] * (d->twist[i] * d->twist[i] + 4 * mid * mid + u[i] * u[i]);
+    }
+    return sum * d->dt / 6;
 }
 
 /* -k_d x_h, the gradient of the energy: the torque is -J_l^-1(r) k r in the axes at rest for the
@@ -267,46 +280,76 @@ static double gain_of(double s)
 typedef struct desired_basis {
     double m[6], v[6][6], s[6];
     double g[6];      /* gains */
+    double weight[6]; /* below 1 near a singular posture */
     double change[6]; /* (1/g - 1)/S of M_d - Lambda; 0 along resisted directions */
 } desired_basis;
 
+/* v^T A v, v column k. */
+static double along(const double a[6][6], const double v[6][6], int k)
+{
+    double sum = 0;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            sum += v[i][k] * a[i][j] * v[j][k];
+    return sum;
+}
+
 /*
  * The weight of M_d along a direction of which a posture near a singular one leaves little, the
- * share `left` of the easiest one: 1, but 0 where the velocity that is left, v, passes within a
- * step through what J-dot v changes of it. A wrench there grows as 1/J and holds for the step,
- * while J grows from nothing: it would throw the model.
+ * share `left` of the easiest one: 1, but 0 where that share, the square of the lever, changes by
+ * itself within a step. A wrench there grows as the inverse of the lever and holds for the step,
+ * while the lever grows from nothing: it would throw the model. As a step may lead from one side of
+ * the posture to the other, gains there rise by a quarter in a tick at most.
  */
-static double weight_near_singular(double left, double v, double jdot_v, double h)
+static double weight_near_singular(double left, double share, double before)
 {
-    double passed = h * fabs(jdot_v), steps = passed > 0 ? fabs(v) / passed : STEPS_LEAST;
+    double change = 0.5 * fabs(share - before);
+    double steps = change > 0 ? share / change : STEPS_LEAST;
     double resolved = fmin(steps / STEPS_LEAST, 1), near = fmin(left / NEAR_SINGULAR, 1);
     return near * near + (1 - near * near) * resolved * resolved;
 }
 
-static void basis_of(gw_desired_impedance *d, const double own[6][6], const double jdot_v[6],
+/* `n`: m Lambda^-1 m. */
+static void basis_of(gw_desired_impedance *d, const double own[6][6], double n[6][6],
                      desired_basis *x)
 {
-    double n[6][6];
+    double us[6][6];
     for (int i = 0; i < 6; i++)
         x->m[i] = sqrt(d->def.mass[i]);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
-            n[i][j] = x->m[i] * own[i][j] * x->m[j];
-    gw_small_svd(6, n, x->s, x->v);
+            us[i][j] = n[i][j] = x->m[i] * own[i][j] * x->m[j];
+    gw_small_svd(6, us, x->s, x->v);
     d->too_light = 0;
     for (int k = 0; k < 6; k++) {
-        double v = 0, change = 0;
-        for (int i = 0; i < 6; i++) {
-            v += x->v[i][k] * x->m[i] * d->twist[i];
-            change += x->v[i][k] * x->m[i] * jdot_v[i];
-        }
         x->s[k] = x->s[k] > RESISTED * x->s[0] ? x->s[k] : 0;
         x->g[k] = gain_of(x->s[k]);
-        if (x->g[k] > 1)
-            x->g[k] = 1 + (x->g[k] - 1) * weight_near_singular(x->s[k] / x->s[0], v, change, d->dt);
+        x->weight[k] = 1;
+        if (x->g[k] > 1 && d->has_last) {
+            const double(*v)[6] = (const double(*)[6])x->v;
+            double left = x->s[k] / x->s[0],
+                   before = along((const double(*)[6])d->last_share, v, k);
+            double most = GAIN_GROWTH * fmax(along((const double(*)[6])d->last_gain, v, k), 1);
+            x->weight[k] = weight_near_singular(left, x->s[k], before);
+            if (left < NEAR_SINGULAR)
+                x->weight[k] = fmin(x->weight[k], (most - 1) / (x->g[k] - 1));
+        }
+        x->g[k] = 1 + (x->g[k] - 1) * x->weight[k];
         x->change[k] = x->s[k] > 0 ? (1 / x->g[k] - 1) / x->s[k] : 0;
         d->too_light += x->s[k] > 0 && x->g[k] * x->s[k] < 1 - 1e-9 && x->s[k] < 1;
     }
+}
+
+static void remember_basis(gw_desired_impedance *d, const double n[6][6], const desired_basis *x)
+{
+    d->has_last = true;
+    memcpy(d->last_share, n, sizeof d->last_share);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++) {
+            d->last_gain[i][j] = 0;
+            for (int k = 0; k < 6; k++)
+                d->last_gain[i][j] += x->v[i][k] * x->g[k] * x->v[j][k];
+        }
 }
 
 /* V^T m A m V, of an inverse inertia A in the axes of the held frame. */
@@ -420,6 +463,37 @@ static void impose_mass(gw_desired_impedance *d, const desired_basis *x, const d
     out_of_basis(x, (const double(*)[6])sum, back, back, d->inverse);
 }
 
+static void along_basis(const desired_basis *x, const double twist[6], double y[6])
+{
+    for (int k = 0; k < 6; k++) {
+        y[k] = 0;
+        for (int i = 0; i < 6; i++)
+            y[k] += x->v[i][k] * x->m[i] * twist[i];
+    }
+}
+
+/* True if all of the model's motion is that of the held frame. */
+static bool shows_all(const desired_basis *x, const double twist[6], double kinetic)
+{
+    double y[6], whole = 0;
+    along_basis(x, twist, y);
+    for (int k = 0; k < 6; k++)
+        whole += x->s[k] > 0 ? 0.5 * y[k] * y[k] / x->s[k] : 0;
+    return whole >= (1 - SAME_ENERGY) * kinetic;
+}
+
+/* Whether other bodies move, decided by some ticks in a row: in a singular posture the held frame
+ * shows nothing of a direction for a moment. */
+static void note_hidden(gw_desired_impedance *d, bool shows)
+{
+    d->differs = shows == d->shows_all ? 0 : d->differs + 1;
+    if (!d->is_judged || d->differs > MOMENT) {
+        d->shows_all = shows;
+        d->differs = 0;
+    }
+    d->is_judged = true;
+}
+
 /*
  * The part b = c + J-dot v that is quadratic in the velocities does no work on the model's own
  * inertia. Where all of the model's motion is that of the held frame, 1/2 x'^T Lambda x' = T, it
@@ -437,9 +511,9 @@ static bool is_reached(const desired_basis *x, int k)
 }
 
 static void take_out_work(gw_desired_impedance *d, const desired_basis *x, const double own[6][6],
-                          const double b[6], double kinetic)
+                          const double b[6])
 {
-    double y[6], power = 0, felt = 0, whole = 0, f[6] = {0}, by[6];
+    double y[6], power = 0, felt = 0, f[6] = {0}, by[6];
     for (int k = 0; k < 6; k++) {
         double along = 0;
         y[k] = 0;
@@ -451,9 +525,8 @@ static void take_out_work(gw_desired_impedance *d, const desired_basis *x, const
             continue;
         power += is_reached(x, k) ? y[k] * along : 0;
         felt += is_reached(x, k) ? y[k] * y[k] : 0;
-        whole += 0.5 * y[k] * y[k] / x->s[k];
     }
-    if (!(felt > 0) || !(whole > (1 - SAME_ENERGY) * kinetic))
+    if (!(felt > 0))
         return;
     for (int i = 0; i < 6; i++)
         for (int k = 0; k < 6; k++)
@@ -464,6 +537,99 @@ static void take_out_work(gw_desired_impedance *d, const desired_basis *x, const
         d->by_environment[i] += f[i];
         d->free[i] += by[i];
     }
+}
+
+/* ---- passivity of the desired mass ----------------------------------------------------------- */
+
+/* 1/2 x'^T (M - Lambda) x' */
+static double shaped_energy(const desired_basis *x, const double twist[6])
+{
+    double y[6], sum = 0;
+    along_basis(x, twist, y);
+    for (int k = 0; k < 6; k++)
+        sum += 0.5 * x->change[k] * y[k] * y[k];
+    return sum;
+}
+
+/* Scales the velocities y along the directions of `chosen` so that 1/2 x'^T M x' changes by
+ * `energy`, as far as they can; returns the rest. */
+static double scale_along(const desired_basis *x, const bool chosen[6], double energy, double most,
+                          const double y[6], double factor[6])
+{
+    double there = 0;
+    for (int k = 0; k < 6; k++)
+        there += chosen[k] && x->s[k] > 0 ? 0.5 * y[k] * y[k] / (x->g[k] * x->s[k]) : 0;
+    if (!(there > 0))
+        return energy;
+    double change = fmin(fmax(energy, -most * there), MOST_GIVEN * there);
+    for (int k = 0; k < 6; k++)
+        if (chosen[k])
+            factor[k] = sqrt(1 + change / there);
+    return energy - change;
+}
+
+/*
+ * With F_d the wrench that shows M in place of Lambda, the model and S = 1/2 x'^T (M - Lambda) x'
+ * are passive to hand, weight and motors if the work of F_d and the change of S in a tick,
+ *
+ *   E = W_d + dS <= tank,   tank' = tank - E >= 0,   tank = 0 at first
+ *
+ * as 1/2 v^T D v + S = 1/2 v^T (D + J^T (M - Lambda) J) v is positive. A wrench that is held for a
+ * tick and an M that varies near singular postures do not see to that by themselves. What the tank
+ * lacks is taken from the motion x' at once, by an impulse that scales it: first along directions
+ * near a singular posture, where M varies. What the tank has goes back to the other directions, a
+ * little in each tick. It holds no more than the motion.
+ *
+ * Impulses of contacts meet the model's own masses: their part of dS does not count. Where bodies
+ * move that the held one does not show, neither does what S gains or loses by their motion: at most
+ * W_d counts. They may gain what x' cannot pay. Such sums are told as far as W_d made them.
+ */
+gw_wrench gw_desired_settle(gw_desired_impedance *d, const gw_operational_state *end,
+                            const double by_impulses[6], double work)
+{
+    double own[6][6], n[6][6], twist[6], before[6], y[6], f[6] = {0}, moves = 0;
+    double factor[6] = {1, 1, 1, 1, 1, 1};
+    bool near[6], far[6];
+    desired_basis x;
+    gw_quat q = end->pose.q;
+    assert(d->is_booked);
+    d->is_booked = false;
+    turn_to_axes(q, (const double(*)[6])end->inverse_inertia, own);
+    in_axes(q, end->twist.v, end->twist.w, twist);
+    row_in_axes(q, by_impulses, before);
+    for (int i = 0; i < 6; i++)
+        before[i] = twist[i] - before[i];
+    basis_of(d, (const double(*)[6])own, n, &x);
+    double gained = work + shaped_energy(&x, before) - d->shaped, all = gained;
+    if (!d->shows_all)
+        gained = fmin(fmax(gained, fmin(work, 0)), fmax(work, 0));
+    d->tank -= gained;
+    d->worked += work;
+    d->unseen += all - gained;
+    along_basis(&x, twist, y);
+    for (int k = 0; k < 6; k++) {
+        near[k] = x.weight[k] < 1;
+        far[k] = !near[k];
+        moves += x.s[k] > 0 ? 0.5 * y[k] * y[k] / (x.g[k] * x.s[k]) : 0;
+    }
+    if (d->tank < 0)
+        d->tank = scale_along(&x, near, d->tank, MOST_TAKEN, y, factor);
+    double most = d->shows_all ? MOST_TAKEN : TAKEN_HIDDEN;
+    d->tank = fmin(scale_along(&x, far, d->tank, most, y, factor), moves);
+    if (!d->shows_all && d->tank < 0) {
+        d->unseen -= d->tank;
+        d->tank = 0;
+    }
+    for (int k = 0; k < 6; k++)
+        for (int i = 0; i < 6 && x.s[k] > 0; i++)
+            f[i] += x.m[i] * x.v[i][k] * (factor[k] - 1) * y[k] / x.s[k];
+    return in_world(q, f);
+}
+
+double gw_desired_owed(const gw_desired_impedance *d, double kinetic)
+{
+    double owed = fmax(-d->tank, fmin(d->worked, d->unseen));
+    return owed > SAME_ENERGY * kinetic + OWED ? owed : 0;
 }
 
 /* The free acceleration is a mean over the step where M_d is lighter than the model. */
@@ -602,14 +768,13 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     d->dt = dt;
     in_axes(q, state->twist.v, state->twist.w, d->twist);
     d->energy = gw_desired_energy(d, &state->pose);
-    d->power = gw_desired_damping_power(d, &state->pose, &state->twist);
     turn_to_axes(q, (const double(*)[6])state->inverse_inertia, own);
     const gw_operational_state *from = state;
     if (d->def.has_mass) {
         desired_basis x;
-        double turning[6];
-        row_in_axes(q, state->jdot_v, turning);
-        basis_of(d, (const double(*)[6])own, turning, &x);
+        double n[6][6];
+        basis_of(d, (const double(*)[6])own, n, &x);
+        remember_basis(d, (const double(*)[6])n, &x);
         if (state->over) {
             turn_to_axes(q, (const double(*)[6])state->over->inverse_inertia, own);
             into_basis(&x, (const double(*)[6])own, t);
@@ -625,15 +790,19 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
         free_in_axes(q, from, mean);
         take_means(&x, mean, a);
         impose_mass(d, &x, (const double(*)[6])t, a, lighter);
+        note_hidden(d, shows_all(&x, d->twist, state->kinetic));
         if (from == state) {
             double quadratic[6];
             for (int i = 0; i < 6; i++)
                 quadratic[i] = state->inertial[i] + state->jdot_v[i];
             row_in_axes(q, quadratic, quadratic);
             turn_to_axes(q, (const double(*)[6])state->inverse_inertia, own);
-            take_out_work(d, &x, (const double(*)[6])own, quadratic, state->kinetic);
+            if (d->shows_all)
+                take_out_work(d, &x, (const double(*)[6])own, quadratic);
         }
         turn_to_world(q, (const double(*)[6])d->inverse, state->inverse_inertia);
+        d->is_booked = from == state;
+        d->shaped = shaped_energy(&x, d->twist);
         if (from == state)
             take_amid(d, lighter);
         else

@@ -51,8 +51,17 @@ typedef struct gw_desired_impedance {
     gw_pose pose; /* as the tick begins */
     bool is_held; /* damper and spring are stiff: their wrench holds for the tick */
     gw_wrench held;
-    int too_light;        /* directions felt heavier than desired */
-    double energy, power; /* of the spring (J), of the damper (W), as the tick begins */
+    int too_light;                            /* directions felt heavier than desired */
+    bool has_last;                            /* of the last tick, in the held frame's axes: */
+    double last_share[6][6], last_gain[6][6]; /* m Lambda^-1 m, and V g V^T */
+    bool shows_all; /* all of the model's motion is that of the held frame, as judged by some */
+    bool is_judged; /* ticks, once there was one; */
+    int differs;    /* ticks in a row that say otherwise */
+    bool is_booked; /* a desired mass acts in this tick, and nothing inside the model is stiff: */
+    double shaped;  /* 1/2 x'^T (M - Lambda) x' as it begins (J) */
+    double worked, unseen; /* sums of gw_desired_settle(), for gw_desired_owed() (J) */
+    double tank;           /* what the desired mass took from the model and may give back (J) */
+    double energy, power;  /* of the spring (J), of the damper (W), as the tick begins */
 } gw_desired_impedance;
 
 /* Sets another impedance from the next tick on, with its rest pose at the held frame's present one;
@@ -86,10 +95,21 @@ bool gw_desired_is_stiff_with(const gw_desired_impedance *a, const gw_desired_im
 gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *applied,
                             const gw_pose *pose, const gw_twist *twist);
 
-/* 1/2 x_h^T k_d x_h (J) and x_h'^T b_d x_h' (W). */
+/* After the model's step, where the tick `is_booked`: the impulse on the model, in world axes at
+ * the held frame, that takes out what the step gained from the desired mass. `end`: the model's
+ * pose, twist and inverse inertia there; `by_impulses`: the part of the twist that impulses of
+ * contacts made; `work`: of the wrench on the model less that of hand, spring and damper (J). */
+gw_wrench gw_desired_settle(gw_desired_impedance *d, const gw_operational_state *end,
+                            const double by_impulses[6], double work);
+
+/* What the model gained so far from the desired mass and could not be taken out of the held frame's
+ * motion (J), as other bodies have it; 0 up to 1e-6 of the model's kinetic energy. */
+double gw_desired_owed(const gw_desired_impedance *d, double kinetic);
+
+/* 1/2 x_h^T k_d x_h (J), and the work of b_d x_h' in a tick (J) that ends at `pose` and `twist`. */
 double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose);
-double gw_desired_damping_power(const gw_desired_impedance *d, const gw_pose *pose,
-                                const gw_twist *twist);
+double gw_desired_damping_work(const gw_desired_impedance *d, const gw_pose *pose,
+                               const gw_twist *twist);
 
 /* Lower bound of the rendered mass (kg) and of the rendered inertia (kg m^2) in any direction; 0
  * without a desired mass. */

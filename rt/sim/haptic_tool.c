@@ -485,13 +485,43 @@ static double work_along(const gw_wrench *w, const gw_twist *displacement)
     return gw_dot(w->f, displacement->v) + gw_dot(w->t, displacement->w);
 }
 
+/* Takes out what the step gained from the desired mass, by an impulse at the held frame. */
+static void settle_desired(gw_haptic_tool *tool, double shaping)
+{
+    double columns[GW_MODEL_MAX_DOF][6], dv[GW_MODEL_MAX_DOF], force[GW_MODEL_MAX_DOF];
+    double by_impulses[6] = {0}, before, after, potential;
+    gw_operational_state end = {0};
+    gw_model *model = model_of(tool);
+    end.dof = gw_model_dof(model);
+    gw_model_held(model, &end.pose, &end.twist);
+    gw_model_jacobian(model, columns, end.jdot_v);
+    gw_operational_inverse_inertia(model, end.dof, (const double(*)[6])columns,
+                                   end.inverse_inertia);
+    if (tool->had_impulse) {
+        gw_model_apply_inverse(model, tool->impulse, dv);
+        for (int k = 0; k < end.dof; k++)
+            for (int i = 0; i < 6; i++)
+                by_impulses[i] += columns[k][i] * dv[k];
+    }
+    gw_wrench p = gw_desired_settle(&tool->desired, &end, by_impulses, shaping);
+    for (int k = 0; k < end.dof; k++)
+        force[k] = columns[k][0] * p.f.x + columns[k][1] * p.f.y + columns[k][2] * p.f.z +
+                   columns[k][3] * p.t.x + columns[k][4] * p.t.y + columns[k][5] * p.t.z;
+    gw_model_apply_inverse(model, force, dv);
+    gw_model_energy(model, &before, &potential);
+    gw_model_kick(model, dv);
+    gw_model_energy(model, &after, &potential);
+    tool->motors += after - before;
+    tool->owed = gw_desired_owed(&tool->desired, after);
+}
+
 /*
  * The work of the step minus that of hand and control, W - W_applied, is done by the desired
  * impedance: a part is stored in its spring, a part dissipated by its damper, and the rest, the
  * work of inertia shaping, counts under motors. Without a desired mass there is no rest: the
  * damper's part then follows from the energy balance.
  */
-static void count_desired_energy(gw_haptic_tool *tool, const gw_step *step, double dt)
+static void count_desired_energy(gw_haptic_tool *tool, const gw_step *step)
 {
     const gw_desired_impedance *d = &tool->desired;
     gw_pose held;
@@ -503,11 +533,12 @@ static void count_desired_energy(gw_haptic_tool *tool, const gw_step *step, doub
     double applied = work_along(&tool->wrench_on_model, &displacement), done = step->work;
     double stored = gw_desired_energy(d, &held) - d->energy;
     double left = done - applied + stored;
-    double damped = 0.5 * dt * (d->power + gw_desired_damping_power(d, &held, &twist));
-    damped = d->def.has_mass ? damped : -left;
+    double damped = d->def.has_mass ? gw_desired_damping_work(d, &held, &twist) : -left;
     tool->work += applied - done;
     tool->dissipated += damped;
     tool->motors += left + damped;
+    if (d->is_booked)
+        settle_desired(tool, left + damped);
 }
 
 /* The factor that keeps a speed within its limit in the coming step as well: the growth g of this
@@ -552,6 +583,7 @@ void gw_haptic_tool_pre_step(gw_haptic_tool *tool, const gw_tick *tick, gw_world
     tool->constraint = no_wrench;
     tool->arrived = false;
     tool->step_failed = false;
+    tool->owed = 0;
     system->model = model_of(tool);
     system->hand = (gw_forces){.at = held_wrench, .context = tool};
     system->still = !tick->moving || tool->clutched || !tool->reading.valid;
@@ -603,7 +635,7 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
     tool->dissipated += step->dissipated;
     if (!step->finite && isfinite(tool->kinetic_before))
         tool->dissipated += tool->kinetic_before;
-    count_desired_energy(tool, step, tick->dt);
+    count_desired_energy(tool, step);
     limit_speed(tool);
     if (tool->transition.active)
         tool->arrived = gw_transition_advance(&tool->transition, tick->dt, transition_pace(tool));

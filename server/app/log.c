@@ -119,9 +119,10 @@ static const struct {
     double period_s;
     int at_once;
 } flooding[APP_FLOODS] = {
-    {GW_EVENT_OVERRUN, 0.5, 1},  {GW_EVENT_LIMITED, 0.5, 1},  {GW_EVENT_STRAINED, 0.5, 1},
-    {GW_EVENT_WITHHELD, 0.5, 1}, {GW_EVENT_UNBOOKED, 0.5, 1}, {GW_EVENT_JAMMED, 0.5, 1},
-    {GW_EVENT_MOVED, 0.05, 200}, /* a client waits for it: values that are edited one by one */
+    {GW_EVENT_OVERRUN, 0.5, 1},    {GW_EVENT_LIMITED, 0.5, 1},  {GW_EVENT_STRAINED, 0.5, 1},
+    {GW_EVENT_WITHHELD, 0.5, 1},   {GW_EVENT_UNBOOKED, 0.5, 1}, {GW_EVENT_JAMMED, 0.5, 1},
+    {GW_EVENT_UNRENDERED, 0.5, 1}, {GW_EVENT_MOVED, 0.05, 200}, /* a client waits for it: values
+                                                                   that are edited one by one */
 };
 
 /* A leaky bucket: `empty_s` is the time at which it is empty. */

@@ -28,7 +28,7 @@ struct app_diff;
 #define APP_STORAGE_S      5.0 /* least time between events about the disk's refusals */
 #define APP_MAX_RETIRED    64  /* device slots that the loop still uses */
 #define APP_PRESSES        64  /* remembered presses of HALT */
-#define APP_FLOODS         7   /* kinds of events that may occur every tick */
+#define APP_FLOODS         8   /* kinds of events that may occur every tick */
 
 typedef struct app_slots {
     int count;

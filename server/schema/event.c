@@ -9,11 +9,11 @@
 /* ---- the shape ----------------------------------------------------------------------------- */
 
 static const char *const event_kinds[] = {
-    "active",      "state",      "settled",   "limited",     "halted",   "armed",    "overrun",
-    "device-lost", "not-finite", "bound",     "left-behind", "singular", "operator", "saved",
-    "opened",      "task",       "jammed",    "withheld",    "crowded",  "strained", "unbooked",
-    "edge",        "degenerate", "projected", "storage",     "request",  "token",    "lease",
-    "edit",        "overdue",    NULL};
+    "active",      "state",      "settled",    "limited",     "halted",   "armed",    "overrun",
+    "device-lost", "not-finite", "bound",      "left-behind", "singular", "operator", "saved",
+    "opened",      "task",       "jammed",     "withheld",    "crowded",  "strained", "unbooked",
+    "unrendered",  "edge",       "degenerate", "projected",   "storage",  "request",  "token",
+    "lease",       "edit",       "overdue",    NULL};
 static const char *const severities[] = {"info", "warning", "error", NULL};
 static const wire_field of_event[] = {
     {"seq", WHOLE},
@@ -34,7 +34,8 @@ static const wire_field of_event[] = {
     {"over_us", NUMBER, .flags = SOMETIMES},
     {"stage", TEXT, .flags = SOMETIMES, .about = "of a tick that was late or too long"},
     {"withheld", NUMBER, .flags = SOMETIMES, .unit = "N s; the most of one tick"},
-    {"energy", NUMBER, .flags = SOMETIMES, .about = "that the energy audit misses", .unit = "J"},
+    {"energy", NUMBER, .flags = SOMETIMES,
+     .about = "that the energy audit misses, or a desired mass gained", .unit = "J"},
     {"cause", TEXT, .flags = SOMETIMES, .about = "of a halt"},
     {"by", TEXT, .flags = SOMETIMES, .about = "who halted, who armed"},
     {"count", WHOLE, .flags = SOMETIMES,
@@ -82,6 +83,9 @@ static const kind_words words_of[] = {
         {"unbooked", "warning",
          "A step of the linkage could not account for a part of its energy: stiff "
          "springs or limits and light bodies ask for a higher rate."},
+    [GW_EVENT_UNRENDERED] = {"unrendered", "warning",
+                             "The desired mass at %s is too light for what moves beyond it: other "
+                             "bodies gained energy from it."},
     [GW_EVENT_PROJECTED] = {"projected", "warning",
                             "%s begins elsewhere, or with another velocity than stated: its "
                             "relations do not allow that."},
@@ -153,6 +157,7 @@ static void add_details(json_t *json, const gw_event *event)
         wire_add(json, "withheld", json_real(event->value));
         break;
     case GW_EVENT_UNBOOKED:
+    case GW_EVENT_UNRENDERED:
         wire_add(json, "energy", json_real(event->value));
         break;
     case GW_EVENT_SETTLED:
