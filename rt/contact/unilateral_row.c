@@ -48,14 +48,14 @@ static gw_gap from_free_form(const gw_unilateral_row *row, const gw_element *a, 
         gw_distance_place place = row->minima[i];
         if (!place.known)
             continue;
-        gw_free_form_follow(a, b, row->of, &place, &at);
+        gw_distance_follow(a, b, row->of, &place, &at);
         if (!any || gw_distance(at.on_a, at.on_b) < gw_distance(least.on_a, least.on_b))
             least = at;
         any = true;
     }
     if (!any) {
         gw_distance_place place;
-        gw_free_form_nearest(a, b, row->of, GW_NURBS_TICK_CELLS, &place, &least);
+        gw_distance_nearest(a, b, row->of, GW_NURBS_TICK_CELLS, &place, &least);
     }
     gw_gap g = gap_along(least.normal, least.value, least.at);
     g.general = fabs(gw_norm2(least.normal) - 1) > UNIT;

@@ -45,7 +45,8 @@ typedef enum gw_unilateral_traction {
     GW_TRACTION_SLIP_AND_SPIN /* nor spin about the normal */
 } gw_unilateral_traction;
 
-#define GW_BOUND_PLACES 4 /* local minima of one bound that are followed at once at most */
+#define GW_BOUND_PLACES   4 /* local minima of one bound that are followed at once at most */
+#define GW_BOUND_SUPPORTS 6 /* fixed points of a shape beside them */
 
 typedef struct gw_unilateral_row {
     gw_unilateral_kind kind;

@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/geometry/nurbs_least.h"
 #include "rt/geometry/nurbs_pole.h"
 #include "rt/geometry/nurbs_tree.h"
 
@@ -39,6 +40,7 @@
 #define QUADRATIC   1e-8  /* of the size: a Newton step this short leaves an error of its square */
 #define ROUNDING    1e-15 /* of the size */
 #define LONGEST     0.25  /* of the size: a step */
+#define FLAT        1e-3  /* least relative curvature, times the size, that determines a place */
 #define BESIDE_APEX 1e-6  /* of the domain: where the normal beside an apex is taken */
 #define PART_CELLS  200   /* of a search for the point closest to the middle of a part */
 
@@ -285,6 +287,14 @@ static bool cross_kink(search *s)
     return false;
 }
 
+/* The element whose parts are starts: the smaller free-form one. */
+static int started_side(const gw_element *a, const gw_element *b)
+{
+    if (!gw_is_free_form(a->kind) || !gw_is_free_form(b->kind))
+        return gw_is_free_form(a->kind) ? 0 : 1;
+    return b->nurbs->size < a->nurbs->size;
+}
+
 static search search_from(const gw_element *a, const gw_element *b, gw_distance_kind kind,
                           gw_distance_place *place)
 {
@@ -293,7 +303,10 @@ static search search_from(const gw_element *a, const gw_element *b, gw_distance_
         const gw_element *e = s.m[side].e;
         if (gw_is_free_form(e->kind))
             s.size = fmin(s.size, e->nurbs->size);
-        for (int k = 0; k < s.m[side].count; k++) {
+        bool fixed = place->fixed && side == started_side(a, b);
+        for (int k = 0; k < s.m[side].count && !fixed; k++) {
+            if (place->keeps && (place->held >> (2 * side + k) & 1))
+                continue;
             s.of[s.count] = side;
             s.k[s.count++] = k;
         }
@@ -362,7 +375,8 @@ static void find_signed(const search *s, int side, gw_distance_at *distance)
     distance->normal = side == 1 ? gradient : gw_neg(gradient);
 }
 
-static void find_distance(const search *s, gw_distance_kind kind, gw_distance_at *distance)
+static void find_distance(const search *s, gw_distance_kind kind, bool fixed,
+                          gw_distance_at *distance)
 {
     const mover *a = &s->m[0], *b = &s->m[1];
     gw_vec3 d = gw_sub(a->p, b->p);
@@ -375,19 +389,20 @@ static void find_distance(const search *s, gw_distance_kind kind, gw_distance_at
     }
     bool point = a->e->kind == GW_POINT || b->e->kind == GW_POINT;
     int surface = a->e->kind == GW_SURFACE ? 0 : 1;
-    if (kind.signs && point && s->m[surface].e->kind == GW_SURFACE) {
+    bool is_signed = kind.signs && point && s->m[surface].e->kind == GW_SURFACE;
+    if (is_signed && !fixed) {
         find_signed(s, surface, distance);
         return;
     }
-    distance->value = gw_norm(d);
-    distance->normal =
-        distance->value > COINCIDENT ? gw_scale(1 / distance->value, d) : gw_v3(0, 0, 1);
+    double length = gw_norm(d), sign = is_signed && kind.side < 0 ? -1 : 1;
+    distance->value = sign * length;
+    distance->normal = length > COINCIDENT ? gw_scale(sign / length, d) : gw_v3(0, 0, 1);
     if (b->e->kind == GW_POINT)
         distance->at = b->p;
 }
 
-bool gw_free_form_follow(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                         gw_distance_place *place, gw_distance_at *distance)
+bool gw_distance_follow(const gw_element *a, const gw_element *b, gw_distance_kind kind,
+                        gw_distance_place *place, gw_distance_at *distance)
 {
     assert(gw_is_free_form(a->kind) || gw_is_free_form(b->kind));
     search s = search_from(a, b, kind, place);
@@ -399,46 +414,91 @@ bool gw_free_form_follow(const gw_element *a, const gw_element *b, gw_distance_k
         bent = true;
         minimise(&s, &first);
     }
-    find_distance(&s, kind, distance);
+    find_distance(&s, kind, place->fixed, distance);
     place->known = true;
     double moved = fmax(gw_distance(s.m[0].p, from[0]), gw_distance(s.m[1].p, from[1]));
     return bent || moved <= 10 * first + 1e-9 * s.size;
 }
 
+void gw_distance_hold(const gw_element *a, const gw_element *b, gw_distance_kind kind,
+                      gw_distance_place *place)
+{
+    double h[4][6], least[4] = {0}, x[4];
+    int at[4], count = 0;
+    gw_distance_place free_place = *place;
+    free_place.keeps = false;
+    search s = search_from(a, b, kind, &free_place);
+    find_model(&s);
+    place->held = 0;
+    for (int i = 0; i < s.count; i++) {
+        if (is_fixed(&s, i))
+            place->held |= 1u << (2 * s.of[i] + s.k[i]);
+        else
+            at[count++] = i;
+    }
+    while (count > 0) {
+        int flattest = 0;
+        for (int i = 0; i < count; i++) {
+            for (int j = 0; j < count; j++)
+                h[i][j] = s.h[at[i]][at[j]] / (s.unit[at[i]] * s.unit[at[j]]);
+            flattest = h[i][i] < h[flattest][flattest] ? i : flattest;
+        }
+        if (gw_small_cholesky_solve(count, (const double(*)[6])h, -FLAT, least, x))
+            return;
+        place->held |= 1u << (2 * s.of[at[flattest]] + s.k[at[flattest]]);
+        at[flattest] = at[--count];
+    }
+}
+
 /* ---- starts ---------------------------------------------------------------------------------- */
 
-/* The element whose parts are starts: the free-form one with fewer parts. */
-static int started_side(const gw_element *a, const gw_element *b)
+static gw_nurbs_part part_of(const gw_nurbs *s, const gw_nurbs_leaf *leaf)
 {
-    if (!gw_is_free_form(a->kind) || !gw_is_free_form(b->kind))
-        return gw_is_free_form(a->kind) ? 0 : 1;
-    return b->nurbs->tree->leaf_count < a->nurbs->tree->leaf_count;
+    gw_nurbs_part part = {.parameter = {0, 0}};
+    gw_nurbs_point at;
+    double h[2] = {0, 0};
+    for (int k = 0; k < s->dimension; k++) {
+        h[k] = 0.5 * (leaf->high[k] - leaf->low[k]);
+        part.parameter[k] = leaf->low[k] + h[k];
+    }
+    gw_nurbs_evaluate(s, part.parameter, 1, NULL, &at);
+    part.point = at.d[0][0];
+    part.reach =
+        gw_nurbs_part_deviation(leaf, h) + h[0] * gw_norm(at.d[1][0]) + h[1] * gw_norm(at.d[0][1]);
+    return part;
 }
 
-int gw_free_form_starts(const gw_element *a, const gw_element *b)
+int gw_distance_starts(const gw_element *a, const gw_element *b,
+                       gw_distance_start starts[GW_DISTANCE_STARTS])
 {
-    const gw_element *e = started_side(a, b) ? b : a;
-    return e->nurbs->tree->leaf_count;
+    const gw_nurbs *s = (started_side(a, b) ? b : a)->nurbs;
+    int leaves = s->tree->leaf_count, each = (leaves - 1) / GW_DISTANCE_STARTS + 1, count = 0;
+    for (int i = 0; i < leaves; i += each) {
+        gw_distance_start *start = &starts[count++];
+        *start = (gw_distance_start){.first = i, .count = leaves - i < each ? leaves - i : each};
+        gw_vec3 middle = part_of(s, &s->tree->leaves[i]).point;
+        double away = 0, reach = 0;
+        for (int k = i; k < i + start->count; k++) {
+            gw_nurbs_part part = part_of(s, &s->tree->leaves[k]);
+            away = fmax(away, gw_distance(part.point, middle));
+            reach = fmax(reach, part.reach);
+        }
+        start->reach = 2 * away + reach;
+    }
+    return count;
 }
 
-void gw_free_form_start(const gw_element *a, const gw_element *b, gw_distance_kind kind, int i,
-                        gw_distance_place *place, double *bound)
+void gw_distance_try_start(const gw_element *a, const gw_element *b, gw_distance_kind kind,
+                           gw_distance_start *start, gw_distance_place *place, double *bound)
 {
     int side = started_side(a, b);
     const gw_element *e = side ? b : a, *other = side ? a : b;
-    double *x = side ? place->on_b : place->on_a, *y = side ? place->on_a : place->on_b, h[2];
-    const gw_nurbs_leaf *leaf = &e->nurbs->tree->leaves[i];
-    gw_nurbs_point at;
+    double *x = side ? place->on_b : place->on_a, *y = side ? place->on_a : place->on_b;
+    start->next = (start->next + 1) % start->count;
+    gw_nurbs_part part = part_of(e->nurbs, &e->nurbs->tree->leaves[start->first + start->next]);
     *place = (gw_distance_place){.known = true};
-    for (int k = 0; k < 2; k++) {
-        bool used = k < e->nurbs->dimension;
-        h[k] = used ? 0.5 * (leaf->high[k] - leaf->low[k]) : 0;
-        x[k] = used ? leaf->low[k] + h[k] : 0;
-    }
-    gw_nurbs_evaluate(e->nurbs, x, 1, NULL, &at);
-    double radius =
-        gw_nurbs_part_deviation(leaf, h) + h[0] * gw_norm(at.d[1][0]) + h[1] * gw_norm(at.d[0][1]);
-    gw_vec3 p = gw_add(e->p, gw_rotate(e->q, at.d[0][0])), off = gw_sub(p, other->p);
+    memcpy(x, part.parameter, sizeof part.parameter);
+    gw_vec3 p = gw_add(e->p, gw_rotate(e->q, part.point)), off = gw_sub(p, other->p);
     double distance = gw_norm(off);
     if (other->kind == GW_LINE) {
         y[0] = gw_dot(off, other->d);
@@ -451,24 +511,43 @@ void gw_free_form_start(const gw_element *a, const gw_element *b, gw_distance_ki
         memcpy(y, nearest.parameter, sizeof nearest.parameter);
         distance = nearest.bound;
     }
-    *bound = distance - radius;
+    *bound = distance - start->reach;
+}
+
+bool gw_distance_corner(const gw_element *a, const gw_element *b, gw_distance_kind kind,
+                        const gw_distance_start *start, int k, const gw_distance_place *place,
+                        gw_distance_place *corner, gw_distance_at *distance)
+{
+    int side = started_side(a, b);
+    const gw_element *e = side ? b : a;
+    const gw_nurbs_leaf *leaf = &e->nurbs->tree->leaves[start->first + start->next];
+    if (k >= 2 * e->nurbs->dimension)
+        return false;
+    *corner = *place;
+    double *x = side ? corner->on_b : corner->on_a;
+    corner->fixed = true;
+    x[0] = k % 2 ? leaf->high[0] : leaf->low[0];
+    x[1] = k / 2 ? leaf->high[1] : leaf->low[1];
+    gw_distance_follow(a, b, kind, corner, distance);
+    return true;
 }
 
 /* The least place from all starts. */
 static void nearest_from_starts(const gw_element *a, const gw_element *b, gw_distance_kind kind,
                                 gw_distance_place *place, gw_distance_at *distance)
 {
-    int count = gw_free_form_starts(a, b);
+    gw_distance_start starts[GW_DISTANCE_STARTS];
+    int count = gw_distance_starts(a, b, starts);
     bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
     double least = HUGE_VAL, way = plane && kind.side < 0 ? -1 : 1;
     for (int i = 0; i < count; i++) {
         gw_distance_place from;
         gw_distance_at there;
         double bound;
-        gw_free_form_start(a, b, kind, i, &from, &bound);
+        gw_distance_try_start(a, b, kind, &starts[i], &from, &bound);
         if (bound >= least)
             continue;
-        gw_free_form_follow(a, b, kind, &from, &there);
+        gw_distance_follow(a, b, kind, &from, &there);
         if (way * there.value >= least)
             continue;
         least = way * there.value;
@@ -477,8 +556,8 @@ static void nearest_from_starts(const gw_element *a, const gw_element *b, gw_dis
     }
 }
 
-void gw_free_form_nearest(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                          int cells, gw_distance_place *place, gw_distance_at *distance)
+void gw_distance_nearest(const gw_element *a, const gw_element *b, gw_distance_kind kind, int cells,
+                         gw_distance_place *place, gw_distance_at *distance)
 {
     const gw_element *e[2] = {a, b};
     double *x[2] = {place->on_a, place->on_b};
@@ -501,5 +580,5 @@ void gw_free_form_nearest(const gw_element *a, const gw_element *b, gw_distance_
         nearest_from_starts(a, b, kind, place, distance);
         return;
     }
-    gw_free_form_follow(a, b, kind, place, distance);
+    gw_distance_follow(a, b, kind, place, distance);
 }

@@ -11,6 +11,9 @@
  * it (m), of a point or plane none. */
 typedef struct gw_distance_place {
     bool known;
+    bool fixed;    /* no minimum: the parameters on the shape of the starts stay as they are */
+    bool keeps;    /* these stay as they are while it is followed: */
+    unsigned held; /* parameters that gw_distance_hold() has found, bit 2 side + k */
     double on_a[2], on_b[2];
 } gw_distance_place;
 
@@ -35,21 +38,42 @@ typedef struct gw_distance_at {
 
 /* The local minimum near `place`, found by Newton's method; `place` is moved there. False where
  * there is none near it (past a centre of curvature): `place` is then another one. */
-bool gw_free_form_follow(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                         gw_distance_place *place, gw_distance_at *distance);
+bool gw_distance_follow(const gw_element *a, const gw_element *b, gw_distance_kind kind,
+                        gw_distance_place *place, gw_distance_at *distance);
+
+/* Finds the parameters that do not determine the place: those at ends and sharp bends, where the
+ * distance falls outward, and those along which it hardly bends, as where a shape lies flat, and
+ * the minimum would jump from one end of it to the other. */
+void gw_distance_hold(const gw_element *a, const gw_element *b, gw_distance_kind kind,
+                      gw_distance_place *place);
 
 /* The nearest place, by a search of the whole shape with at most `cells` cells, from a point or
  * another shape; from a line or plane the least one from all starts. */
-void gw_free_form_nearest(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                          int cells, gw_distance_place *place, gw_distance_at *distance);
+void gw_distance_nearest(const gw_element *a, const gw_element *b, gw_distance_kind kind, int cells,
+                         gw_distance_place *place, gw_distance_at *distance);
 
-/* The number of starts of a complete search: parts of one of the shapes. */
-int gw_free_form_starts(const gw_element *a, const gw_element *b);
+#define GW_DISTANCE_STARTS 64
 
-/* Start i, 0 .. gw_free_form_starts() - 1: the middle of a part, with the closest point of the
- * other element. *bound: no point of the part has a lower distance (m; of the highest point: a
- * higher one, negated). */
-void gw_free_form_start(const gw_element *a, const gw_element *b, gw_distance_kind kind, int i,
-                        gw_distance_place *place, double *bound);
+/* A part of the shape, of two the smaller one, from which minima are searched: some neighbouring
+ * leaves of its tree, each in turn. */
+typedef struct gw_distance_start {
+    int first, count, next; /* leaves; the last one that was tried */
+    double reach;           /* no point of the part is farther from the middle of a leaf (m) */
+} gw_distance_start;
+
+/* The starts of a complete search; returns their number. */
+int gw_distance_starts(const gw_element *a, const gw_element *b,
+                       gw_distance_start starts[GW_DISTANCE_STARTS]);
+
+/* Its next leaf's middle, with the closest point of the other element. *bound: no point of the part
+ * has a lower distance (m; of the highest point: a higher one, negated). */
+void gw_distance_try_start(const gw_element *a, const gw_element *b, gw_distance_kind kind,
+                           gw_distance_start *start, gw_distance_place *place, double *bound);
+
+/* Corner k of that leaf as a fixed place; false beyond the last one. The distance of a point that
+ * is signed by a surface is there a length with the sign of `side`. */
+bool gw_distance_corner(const gw_element *a, const gw_element *b, gw_distance_kind kind,
+                        const gw_distance_start *start, int k, const gw_distance_place *place,
+                        gw_distance_place *corner, gw_distance_at *distance);
 
 #endif

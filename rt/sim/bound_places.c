@@ -2,6 +2,8 @@
  * Places of bounds of the distance from free-form shapes (rt/geometry/free_form_distance.h): the
  * local minima of the distance that count. Where a bound keeps elements apart each one near it is a
  * row of its own; where it keeps them together the nearest one counts, and one row has them all.
+ * A shape that lies nearly flat along another one has no distinct minima: fixed points of it that
+ * are near and far from one another, its supports, are rows as well.
  *
  * Minima are followed from tick to tick, and others searched for from the parts of a shape. As the
  * elements move by a way w relative to one another, no distance changes by more than w: a part
@@ -15,13 +17,18 @@
 #include "rt/geometry/nurbs.h"
 #include "rt/sim/scene_dynamics_private.h"
 
-#define MARGIN      0.05  /* m, and of the shape's size: minima with a larger gap are not kept */
-#define AHEAD       4     /* steps of the present motion that the margin covers */
-#define AGAIN       0.005 /* of the shape's size: way after which a near part is tried again */
-#define SAME        1e-6  /* of the size: places nearer are one */
-#define TRIALS      24    /* parts tried in a tick at most, */
-#define PAIR_TRIALS 4     /* of two shapes, */
-#define PAIR_BEGIN  64    /* and as a motion begins */
+#define MARGIN      0.05 /* m, and of the shape's size: minima with a larger gap are not kept */
+#define AHEAD       4    /* steps of the present motion that the margin covers */
+#define AGAIN       0.02 /* of the shape's size: way after which a near part is tried again */
+#define SAME        1e-6 /* of the size: places nearer are one */
+#define FLAT        2e-3 /* of the size: gaps of supports, */
+#define SPREAD      0.02 /* and their least distance */
+#define LOADED      2
+#define SURE        1e-9 /* of the size: by which a place is nearer than the one it replaces */
+#define TRIALS      24   /* parts tried in a tick, */
+#define PAIR_TRIALS 4    /* of two shapes; */
+#define PAIR_BEGIN  64   /* and as a motion begins; */
+#define IN_TIME     1.5  /* more in motion: all parts this often on the way of the margin */
 #define BEHIND                                                                                     \
     1e-3 /* m: places of the other side of a surface, deeper than that, do not count               \
             beside a nearer one */
@@ -80,11 +87,15 @@ static double way_between(const gw_element *was, const gw_element *now, double s
 
 /* ---- the list of places ---------------------------------------------------------------------- */
 
+#define ROWS (GW_BOUND_PLACES + GW_BOUND_SUPPORTS)
+
+/* Minima, then supports; `count` of both. */
 typedef struct place_list {
-    gw_distance_place *of[GW_BOUND_PLACES];
-    gw_distance_at at[GW_BOUND_PLACES];
-    double far[GW_BOUND_PLACES]; /* the distance without sign (m), of a highest point negated */
-    bool touches[GW_BOUND_PLACES];
+    int count;
+    gw_distance_place *of[ROWS];
+    gw_distance_at at[ROWS];
+    double far[ROWS]; /* the distance without sign (m), of a highest point negated */
+    bool touches[ROWS];
 } place_list;
 
 static double far_of(const gw_unilateral_row *row, const elements *e, const gw_distance_at *at)
@@ -102,7 +113,8 @@ static bool is_same(const gw_distance_at *a, const gw_distance_at *b, double siz
 static void list_places(const gw_scene_unilaterals *u, const gw_bound_search *s, place_list *list)
 {
     gw_scene_unilateral_row *r = &u->rows[s->first];
-    for (int k = 0; k < GW_BOUND_PLACES; k++) {
+    list->count = r->row.nearest ? GW_BOUND_PLACES : s->rows;
+    for (int k = 0; k < list->count; k++) {
         gw_scene_unilateral_row *of = r->row.nearest ? r : r + k;
         list->of[k] = &of->row.minima[r->row.nearest ? k : 0];
         list->touches[k] = of->now.touches && !r->row.nearest;
@@ -110,15 +122,17 @@ static void list_places(const gw_scene_unilaterals *u, const gw_bound_search *s,
     }
 }
 
-/* Follows the known places, and drops those that have come together. */
+/* Follows the known places, and drops minima that have come together. */
 static void follow_places(const gw_unilateral_row *row, const elements *e, place_list *list)
 {
-    for (int k = 0; k < GW_BOUND_PLACES; k++) {
+    for (int k = 0; k < list->count; k++) {
         if (!list->of[k]->known)
             continue;
-        gw_free_form_follow(&e->a, &e->b, row->of, list->of[k], &list->at[k]);
+        /* one in contact stays where it is along what is flat: others are found beside it */
+        list->of[k]->keeps = list->touches[k] && e->other->kind != GW_POINT;
+        gw_distance_follow(&e->a, &e->b, row->of, list->of[k], &list->at[k]);
         list->far[k] = far_of(row, e, &list->at[k]);
-        for (int i = 0; i < k && list->of[k]->known; i++) {
+        for (int i = 0; i < k && k < GW_BOUND_PLACES && list->of[k]->known; i++) {
             int drop = list->touches[k] && !list->touches[i] ? i : k;
             if (!list->of[i]->known || !is_same(&list->at[i], &list->at[k], e->shape->nurbs->size))
                 continue;
@@ -140,32 +154,73 @@ static void offer_place(const gw_unilateral_row *row, const elements *e, place_l
         if (!list->touches[k] && (take < 0 || list->far[k] > list->far[take]))
             take = k;
     }
-    if (take < 0 || !(far < list->far[take]))
+    if (take < 0 || !(far < list->far[take] - SURE * e->shape->nurbs->size))
         return;
     *list->of[take] = *place;
     list->at[take] = *at;
     list->far[take] = far;
 }
 
+static double spread_of(const gw_distance_at *a, const gw_distance_at *b)
+{
+    return fmax(gw_distance(a->on_a, b->on_a), gw_distance(a->on_b, b->on_b));
+}
+
+/* Takes a support into the list. Where there is no room, one of the two that are closest to one
+ * another is left out, the new one among them. */
+static void offer_support(const gw_unilateral_row *row, const elements *e, place_list *list,
+                          const gw_distance_place *place, const gw_distance_at *at)
+{
+    int take = -1, closest = -1;
+    double least = HUGE_VAL, own = HUGE_VAL;
+    for (int k = GW_BOUND_PLACES; k < list->count; k++) {
+        if (!list->of[k]->known) {
+            take = k;
+            continue;
+        }
+        own = fmin(own, spread_of(&list->at[k], at));
+        for (int i = GW_BOUND_PLACES; i < k; i++) {
+            double spread = list->of[i]->known ? spread_of(&list->at[i], &list->at[k]) : HUGE_VAL;
+            if (list->touches[i] && list->touches[k])
+                spread *= LOADED; /* one of these is left out less readily */
+            if (!(spread < least))
+                continue;
+            least = spread;
+            closest = list->touches[k] ? i : k;
+        }
+    }
+    if (take < 0 && own > least)
+        take = closest;
+    if (take < 0 || own < SPREAD * e->shape->nurbs->size)
+        return;
+    *list->of[take] = *place;
+    list->at[take] = *at;
+    list->far[take] = far_of(row, e, at);
+}
+
 static double least_of(const place_list *list)
 {
     double least = HUGE_VAL;
-    for (int k = 0; k < GW_BOUND_PLACES; k++)
+    for (int k = 0; k < GW_BOUND_PLACES && k < list->count; k++)
         least = fmin(least, list->far[k]);
     return least;
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
+/* The distance that a bound keeps, without sign (m). */
+static double kept_of(const gw_unilateral_row *row, const elements *e)
+{
+    if (e->other->kind == GW_PLANE)
+        return row->of.side < 0 ? -row->value : row->value;
+    return fabs(row->value);
+}
+
 /* Minima at a larger distance are not kept (m). */
 static double kept_within(const gw_unilateral_row *row, const elements *e, const place_list *list,
                           double margin)
 {
-    if (row->nearest)
-        return least_of(list) + margin;
-    if (e->other->kind == GW_PLANE)
-        return (row->of.side < 0 ? -row->value : row->value) + margin;
-    return fabs(row->value) + margin;
+    return (row->nearest ? least_of(list) : kept_of(row, e)) + margin;
 }
 
 /* Tries the parts that are due, at most `most` of them. */
@@ -173,21 +228,31 @@ static void try_parts(gw_bound_search *s, const gw_unilateral_row *row, const el
                       place_list *list, int most)
 {
     double size = e->shape->nurbs->size;
-    for (int n = 0; n < s->starts && most > 0; n++) {
+    for (int n = 0; n < s->start_count && most > 0; n++) {
         int i = s->cursor;
-        s->cursor = (s->cursor + 1) % s->starts;
+        s->cursor = (s->cursor + 1) % s->start_count;
         if (s->due[i] > s->way)
             continue;
         gw_distance_place place;
         gw_distance_at at;
         double bound, within = kept_within(row, e, list, s->margin);
-        gw_free_form_start(&e->a, &e->b, row->of, i, &place, &bound);
+        gw_distance_try_start(&e->a, &e->b, row->of, &s->starts[i], &place, &bound);
         most--;
         /* the least distance of a pair that is kept together changes as well */
         s->due[i] = s->way + fmax(AGAIN * size, (row->nearest ? 0.5 : 1) * (bound - within));
         if (bound >= within)
             continue;
-        gw_free_form_follow(&e->a, &e->b, row->of, &place, &at);
+        double flat = kept_of(row, e) + s->flat;
+        bool ball = e->other->kind == GW_POINT && kept_of(row, e) < SPREAD * size;
+        if (list->count > GW_BOUND_PLACES && bound < flat && !ball) {
+            gw_distance_place corner;
+            for (int k = 0;
+                 gw_distance_corner(&e->a, &e->b, row->of, &s->starts[i], k, &place, &corner, &at);
+                 k++)
+                if (far_of(row, e, &at) < flat)
+                    offer_support(row, e, list, &corner, &at);
+        }
+        gw_distance_follow(&e->a, &e->b, row->of, &place, &at);
         if (far_of(row, e, &at) < within)
             offer_place(row, e, list, &place, &at);
     }
@@ -216,30 +281,37 @@ static void search_bound(gw_scene_unilaterals *u, gw_bound_search *s, const gw_p
     s->seen = seen;
     s->way += way;
     s->margin = fmax(fmin(MARGIN, MARGIN * size), AHEAD * way);
+    s->flat = fmax(FLAT * size, AHEAD * way);
     list_places(u, s, &list);
     follow_places(row, &e, &list);
     if (all)
-        for (int i = 0; i < s->starts; i++)
+        for (int i = 0; i < s->start_count; i++)
             s->due[i] = s->way;
-    try_parts(s, row, &e, &list,
-              pair  ? (all ? PAIR_BEGIN : PAIR_TRIALS)
-              : all ? s->starts
-                    : TRIALS);
+    int most = (pair ? PAIR_TRIALS : TRIALS) + (int)(IN_TIME * s->start_count * way / s->margin);
+    if (all)
+        most = s->start_count;
+    try_parts(s, row, &e, &list, most);
     s->fresh = false;
     double within = kept_within(row, &e, &list, s->margin);
-    for (int k = 0; k < GW_BOUND_PLACES && !row->nearest && world; k++)
-        gw_world_follow(world, s->first + k, counts(row, &list, k, within));
+    for (int k = GW_BOUND_PLACES; k < list.count; k++) /* supports that have been lifted */
+        if (!(list.far[k] < kept_of(row, &e) + 2 * s->flat) && !list.touches[k])
+            list.of[k]->known = false;
+    for (int k = 0; k < list.count && !row->nearest; k++) {
+        list.of[k]->keeps = e.other->kind != GW_POINT;
+        if (list.of[k]->known && list.of[k]->keeps)
+            gw_distance_hold(&e.a, &e.b, row->of, list.of[k]);
+        if (world)
+            gw_world_follow(world, s->first + k, counts(row, &list, k, within));
+    }
 }
 
 /* ---- for unilateral_rows.c ------------------------------------------------------------------- */
 
-bool gw_bound_search_create(gw_bound_search *s, gw_scene_unilaterals *u, int first)
+void gw_bound_search_init(gw_bound_search *s, const gw_scene_unilaterals *u, int first, int rows)
 {
     const gw_unilateral_row *row = &u->rows[first].row;
-    *s = (gw_bound_search){
-        .first = first, .fresh = true, .starts = gw_free_form_starts(&row->a, &row->b)};
-    s->due = calloc((size_t)s->starts, sizeof *s->due);
-    return s->due != NULL;
+    *s = (gw_bound_search){.first = first, .rows = rows, .fresh = true};
+    s->start_count = gw_distance_starts(&row->a, &row->b, s->starts);
 }
 
 void gw_bound_search_begin(gw_scene_unilaterals *u, gw_bound_search *s, const gw_pose *a,

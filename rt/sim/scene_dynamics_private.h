@@ -126,12 +126,14 @@ typedef struct gw_unilateral_anchor {
 
 /* The search for places of a bound of the distance from a free-form shape (bound_places.c). */
 typedef struct gw_bound_search {
-    int first;          /* of its rows: GW_BOUND_PLACES, or one that has all places */
-    int starts, cursor; /* parts of the shape; the next one to be tried */
-    double *due;        /* of each part: the way (m) at which it is tried again; owned */
-    double way, margin; /* m, since the search began; gaps of places that are kept */
-    gw_element seen;    /* the other element from the shape at the last step */
-    bool fresh;         /* nothing has been searched yet */
+    int first, rows;         /* one has all places, or each row has one */
+    int start_count, cursor; /* the next part of the shape to be tried */
+    gw_distance_start starts[GW_DISTANCE_STARTS];
+    double due[GW_DISTANCE_STARTS]; /* the way (m) at which each is tried again */
+    double way;                     /* m, since the search began */
+    double margin, flat;            /* m: gaps of minima and of supports that are kept */
+    gw_element seen;                /* the other element from the shape at the last step */
+    bool fresh;                     /* nothing has been searched yet */
 } gw_bound_search;
 
 /* Room for GW_MAX_WORLD_UNILATERALS rows, and twice as many anchors, where the scene has a
@@ -274,8 +276,9 @@ gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilateral
 
 /* ---- bound_places.c -------------------------------------------------------------------------- */
 
-/* A search for the places of a row and those after it. False: no memory. Not RT safe. */
-bool gw_bound_search_create(gw_bound_search *search, gw_scene_unilaterals *unilaterals, int first);
+/* A search for the places of `rows` rows from `first` on. */
+void gw_bound_search_init(gw_bound_search *search, const gw_scene_unilaterals *unilaterals,
+                          int first, int rows);
 
 /* Searches for all places with the bodies at these poses. */
 void gw_bound_search_begin(gw_scene_unilaterals *unilaterals, gw_bound_search *search,

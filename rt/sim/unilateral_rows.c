@@ -347,13 +347,16 @@ static bool add_bound(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
     int index = u->count - 1;
     first->row = bound_row(def->scene, c, &first->end[0].element, &first->end[1].element);
     bool many = first->row.kind == GW_UNILATERAL_DISTANCE && has_free_form(&first->row);
-    for (int k = 1; k < GW_BOUND_PLACES && many && !first->row.nearest; k++) {
+    int rows = first->row.nearest ? 1 : GW_BOUND_PLACES + GW_BOUND_SUPPORTS;
+    for (int k = 1; k < rows && many; k++) {
         gw_scene_unilateral_row *r = add_row(u, def, constraint, k);
         if (!r)
             return false;
         r->row = u->rows[index].row;
     }
-    return !many || gw_bound_search_create(&u->searches[u->search_count++], u, index);
+    if (many)
+        gw_bound_search_init(&u->searches[u->search_count++], u, index, rows);
+    return true;
 }
 
 static gw_unilateral_traction traction_of(gw_contact_motion motion)
@@ -445,8 +448,6 @@ void gw_scene_unilaterals_destroy(gw_scene_unilaterals *u)
     free(u->candidates);
     free(u->anchors);
     free(u->states);
-    for (int i = 0; i < u->search_count; i++)
-        free(u->searches[i].due);
     free(u->searches);
     free(u);
 }

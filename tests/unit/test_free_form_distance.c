@@ -68,7 +68,7 @@ static void check_derivative(unsigned long long *seed, const gw_element *a, cons
     gw_vec3 vb = random_vector(seed, 1), wb = random_vector(seed, 1);
     gw_distance_place at = *place;
     gw_distance_at here, there[2];
-    gw_free_form_follow(a, b, kind, &at, &here);
+    gw_distance_follow(a, b, kind, &at, &here);
     double step = 1e-6 * size;
     if (gw_distance(here.on_a, here.on_b) < 1e-3 * size && a->kind != GW_PLANE &&
         b->kind != GW_PLANE)
@@ -77,7 +77,7 @@ static void check_derivative(unsigned long long *seed, const gw_element *a, cons
         double t = i ? step : -step;
         gw_element at_a = moved(a, va, wa, t), at_b = moved(b, vb, wb, t);
         gw_distance_place near = at;
-        if (!gw_free_form_follow(&at_a, &at_b, kind, &near, &there[i]) ||
+        if (!gw_distance_follow(&at_a, &at_b, kind, &near, &there[i]) ||
             gw_distance(there[i].on_a, here.on_a) > 1e-2 * size)
             return; /* the branch ends here */
     }
@@ -116,7 +116,7 @@ static void the_least_place_is_below_all_samples_and_its_derivative_is_right(voi
                 const gw_element *a = swapped ? &other : &shape, *b = swapped ? &shape : &other;
                 gw_distance_place place;
                 gw_distance_at at;
-                gw_free_form_nearest(a, b, of, 4000, &place, &at);
+                gw_distance_nearest(a, b, of, 4000, &place, &at);
                 double length = gw_distance(at.on_a, at.on_b);
                 double least = sampled(&shape, &other, way, gw_is_free_form(other.kind) ? 16 : 40);
                 double value = kind == GW_PLANE ? way * at.value : length;
