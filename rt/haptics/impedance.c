@@ -101,11 +101,15 @@ void gw_impedance_init(gw_impedance_control *c, const gw_impedance_def *def)
     *c = (gw_impedance_control){.def = *def};
 }
 
-/* True if both laws are four channels: there only weak springs hold the device, and a restart of
- * these at an edit of the scene would leave it to the hand's force. */
+/* True if the same springs hold the device: with four channels, where a restart at an edit of the
+ * scene would leave it to the hand's force, and at a coupling, which is all that the hand feels. */
 static bool keeps_springs(const gw_impedance_def *was, const gw_impedance_def *def)
 {
-    return was->kind == GW_LAW_FOUR_CHANNEL && def->kind == GW_LAW_FOUR_CHANNEL &&
+    if (was->kind != def->kind)
+        return false;
+    if (def->kind == GW_LAW_COUPLING)
+        return memcmp(&was->coupling, &def->coupling, sizeof def->coupling) == 0;
+    return def->kind == GW_LAW_FOUR_CHANNEL &&
            memcmp(&was->coordination, &def->coordination, sizeof def->coordination) == 0;
 }
 
@@ -271,11 +275,12 @@ static bool moved_smoothly(const gw_impedance_control *c, const gw_impedance_wor
 }
 
 /* The rest position of the springs: the device's at a switch; later it moves along with the part of
- * the motion that the springs do not follow. */
-static void move_spring_rest(gw_impedance_control *c, const gw_impedance_work *w)
+ * the motion that the springs do not follow. True if they go on over a switch. */
+static bool move_spring_rest(gw_impedance_control *c, const gw_impedance_work *w)
 {
     gw_twist way = {gw_sub(w->error.v, c->last_error.v), gw_sub(w->error.w, c->last_error.w)};
-    if (c->switched && !(c->springs_go_on && moved_smoothly(c, w, &way))) {
+    bool goes_on = c->switched && c->springs_go_on && moved_smoothly(c, w, &way);
+    if (c->switched && !goes_on) {
         gw_easing_start(&c->easing, &w->error);
         c->observer.started = false;
     } else if (c->started) {
@@ -284,6 +289,25 @@ static void move_spring_rest(gw_impedance_control *c, const gw_impedance_work *w
                         &(gw_twist){gw_sub(way.v, followed.v), gw_sub(way.w, followed.w)});
     }
     c->last_error = w->error;
+    return goes_on;
+}
+
+/* Springs that go on over a switch with another stiffness, as another mass moves or is shared by
+ * other hands, keep their force: their rest moves. *booked: the energy that this puts in (J). */
+static void keep_spring_force(gw_impedance_control *c, const gw_impedance_work *w,
+                              const gw_spring_damper *k, gw_twist *stretch, double *booked)
+{
+    const gw_spring_damper *was = &c->last_k;
+    if (!(was->linear > 0 && was->angular > 0))
+        return;
+    double linear = was->linear / k->linear, angular = was->angular / k->angular;
+    gw_twist same = {gw_scale(linear, stretch->v), gw_scale(angular, stretch->w)};
+    gw_spring_damper old = {.linear = linear * w->k.linear, .angular = angular * w->k.angular};
+    double before = gw_spring_energy(&old, stretch);
+    gw_easing_shift(&c->easing,
+                    &(gw_twist){gw_sub(stretch->v, same.v), gw_sub(stretch->w, same.w)});
+    *stretch = same;
+    *booked += gw_spring_energy(&w->k, stretch) - before;
 }
 
 /* Eq. 11 alone lets the device keep a velocity that it drifted into along resisted directions,
@@ -597,8 +621,12 @@ static void update_springs(gw_impedance_control *c, gw_impedance_work *w, gw_imp
                                           : coordination_spring(c, model, &w->device, w->dt);
     w->penalties = penalty_def_of(c, &w->device);
     double by_easing, by_weights = 0;
-    move_spring_rest(c, w);
+    const gw_spring_damper k = w->k;
+    bool goes_on = move_spring_rest(c, w);
     w->stretch = gw_easing_tick(&c->easing, &w->k, &w->error, w->dt, &by_easing);
+    if (goes_on)
+        keep_spring_force(c, w, &k, &w->stretch, &by_easing);
+    c->last_k = k;
     w->penalty = penalty_wrench(c, w, &out->weights, &by_weights);
     observe_passivity(c, w, gw_spring_energy(&w->k, &w->stretch) + c->penalty.stored,
                       by_easing + by_weights);

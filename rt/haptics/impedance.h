@@ -129,6 +129,7 @@ typedef struct gw_impedance_control {
     gw_wrench switch_offset;             /* old less new command at a switch */
     double switch_time, switch_duration; /* s since the switch, and until its offset is gone */
     gw_easing easing;                    /* of the springs after a switch */
+    gw_spring_damper last_k;             /* of the springs, but for that */
     gw_wrench steady;                    /* command of the last tick without its impulse */
     double free_acceleration[6];         /* measured in the last step, if `prediction_known` */
     bool prediction_known;
@@ -142,8 +143,9 @@ void gw_impedance_init(gw_impedance_control *c, const gw_impedance_def *def);
 
 /* Switches to another control law from the next tick on; the command changes within the slew limit.
  * Energy in the springs at the switch is booked as an edit and not counted by the passivity
- * observer. From four channels to four channels with the same springs, as in an edit of the scene,
- * the springs keep their stretch, and the observer continues, unless device or model jump. */
+ * observer. From four channels to four channels, or a coupling to a coupling, with the same
+ * springs, as in an edit of the scene, the springs keep their force, and the observer continues,
+ * unless device or model jump. */
 void gw_impedance_switch(gw_impedance_control *c, const gw_impedance_def *def);
 
 /* For every tick in which gw_impedance_pre_step() is not called: control restarts with the next

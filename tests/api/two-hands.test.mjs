@@ -279,6 +279,49 @@ test('a hand that lets go, and takes hold again, leaves the other one and the ba
   near(e.edits, 0, 1e-9);
 });
 
+// The coupling's share of the bar's mass changes with the number of hands, and with it its stiffness. It was slack at
+// first after any edit: 1 N fell to 0.04 N in 4 ms and came back in 100.
+for (const [what, count, edit] of [
+  [
+    'something else comes',
+    2,
+    ({ objects: [bar] }) => ({ objects: [bar, { ...bar, id: 'far', pose: { p: [5, 0, 0] } }] }),
+  ],
+  ['the other hand lets go', 2, ({ tools }) => ({ tools: [tools[0]] })],
+  ['another hand takes hold', 1, ({ tools }) => ({ tools })],
+])
+  test(`a coupling keeps its force while ${what}`, async () => {
+    const hand = (p) => ({
+      type: 'hand',
+      ...{ mass: 0.5, stiffness: 200, damping: 20, stiffness_angular: 1, damping_angular: 0.05 },
+      path: [0, 1, 3].map((t) => ({ t, p: add(p, [0, Math.min(t, 1) / 10, t > 1 ? 0.2 : 0]) })),
+    });
+    const hands = scene(
+      [
+        { p: [0.05, 0, 0], control: 'coupling', operator: hand([0.05, 0, 0]) },
+        { p: [-0.15, 0, 0], control: 'coupling', operator: push([0, 1, 0.5]) },
+      ],
+      {},
+      { body: { mass: MASS, damping: { linear: 5, angular: 0.1 } } },
+    );
+    for (const device of hands.devices) device.settings = { mass: 0.5, inertia: 0.001 };
+    await expect(200, 'PUT', '/scene', { ...hands, tools: hands.tools.slice(0, count) });
+    await set('paused');
+    await expect(200, 'POST', '/simulation/step', { ticks: 700 });
+    await to(700);
+    const force = async () => (await now()).tools[0].command.force;
+    let last = await force();
+    assert.ok(Math.hypot(...last) > 0.4, `${last}`);
+    await expect(200, 'PATCH', '/scene', edit(hands));
+    for (let tick = 701; tick <= 730; tick++) {
+      await expect(200, 'POST', '/simulation/step', { ticks: 1 });
+      await to(tick);
+      const next = await force();
+      assert.ok(far(next, last) < 0.15, `${last} to ${next} in tick ${tick}`);
+      last = next;
+    }
+  });
+
 test('a drag that names a body in two hands is told to name one of them', async () => {
   await expect(200, 'PUT', '/scene', scene([left, right]));
   await set('running');
