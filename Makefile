@@ -118,6 +118,8 @@ $(BUILD)/libguideway.a: $(call obj,$(RT_SRC) $(DRIVER_SRC))
 	@rm -f $@
 	@echo "  AR    $@"
 	@ar rcs $@ $^
+	@twice=$$(nm -g --defined-only $@ | awk '$$2 ~ /^[TDBR]$$/ {print $$3}' | sort | uniq -d); \
+	    test -z "$$twice" || { echo "defined twice: $$twice"; rm -f $@; exit 1; }
 
 # ---- the page and the scenes go into the binary, so that it runs from any folder ---------------
 

@@ -39,26 +39,33 @@ static gw_gap from_line(const gw_element *line, gw_vec3 x)
     return length_of(gw_reject(gw_sub(x, line->p), line->d), gw_any_normal(line->d), x);
 }
 
-/* h of a free-form shape at the nearest of the row's places; searched for where it has none. */
-static gw_gap from_free_form(const gw_unilateral_row *row, const gw_element *a, const gw_element *b)
+/* The nearest of the row's places, or the first one; searched for where it has none. */
+static gw_distance_place place_of(const gw_unilateral_row *row, const gw_element *a,
+                                  const gw_element *b, gw_distance_at *at)
 {
-    gw_distance_at least, at;
-    bool any = false;
+    gw_distance_place least = {.known = false};
+    gw_distance_at there;
     for (int i = 0; i < (row->nearest ? GW_BOUND_PLACES : 1); i++) {
         gw_distance_place place = row->minima[i];
         if (!place.known)
             continue;
-        gw_distance_follow(a, b, row->of, &place, &at);
-        if (!any || gw_distance(at.on_a, at.on_b) < gw_distance(least.on_a, least.on_b))
-            least = at;
-        any = true;
+        gw_distance_follow(a, b, row->of, &place, &there);
+        if (least.known && gw_distance(at->on_a, at->on_b) <= gw_distance(there.on_a, there.on_b))
+            continue;
+        least = place;
+        *at = there;
     }
-    if (!any) {
-        gw_distance_place place;
-        gw_distance_nearest(a, b, row->of, GW_NURBS_TICK_CELLS, &place, &least);
-    }
-    gw_gap g = gap_along(least.normal, least.value, least.at);
-    g.general = fabs(gw_norm2(least.normal) - 1) > UNIT;
+    if (!least.known)
+        gw_distance_nearest(a, b, row->of, GW_NURBS_TICK_CELLS, &least, at);
+    return least;
+}
+
+static gw_gap from_free_form(const gw_unilateral_row *row, const gw_element *a, const gw_element *b)
+{
+    gw_distance_at at;
+    place_of(row, a, b, &at);
+    gw_gap g = gap_along(at.normal, at.value, at.at);
+    g.general = fabs(gw_norm2(at.normal) - 1) > UNIT;
     return g;
 }
 
@@ -102,12 +109,40 @@ static gw_gap distance_between(const gw_unilateral_row *row, const gw_element *a
 }
 
 /*
+ * The angle to the tangent of a curve or the normal of a surface, t, at its point closest to the
+ * other element's point x: with c = d x t, f = d . t and w of d's body relative to t's,
+ *
+ *   df/dt = w . c + grad_x f . x',    d(angle)/dt = -+ df/dt / |c|
+ */
+static gw_gap angle_to_shape(const gw_unilateral_row *row, const gw_element *a, const gw_element *b)
+{
+    bool is_a = gw_is_free_form(a->kind);
+    const gw_element *shape = is_a ? a : b, *other = is_a ? b : a;
+    gw_element point = {.kind = GW_POINT, .p = other->p};
+    gw_distance_at at;
+    gw_distance_place place = place_of(row, is_a ? a : &point, is_a ? &point : b, &at);
+    gw_vec3 d = other->d, t, gradient;
+    gw_distance_direction(is_a ? a : &point, is_a ? &point : b, &place, d, &t, &gradient);
+    gw_vec3 c = gw_cross(d, t);
+    double s = gw_norm(c), cosine = gw_dot(d, t);
+    bool mixed = (other->kind == GW_LINE) == (shape->kind == GW_SURFACE);
+    double over = (mixed ? 1 : -1) * (is_a ? -1 : 1) / fmax(s, ALIGNED);
+    gw_gap g =
+        gap_along(gw_scale(over, gradient), mixed ? atan2(cosine, s) : atan2(s, cosine), other->p);
+    g.general = true;
+    g.couple = gw_scale(over, s > ALIGNED ? c : gw_any_normal(d));
+    return g;
+}
+
+/*
  * cos(angle) = d_a . d_b, of a line and a plane sin(angle) = d . n. With c = d_a x d_b,
  *
  *   d(d_a . d_b)/dt = (w_a - w_b) . c,    so  d(angle)/dt = -+ (w_a - w_b) . c / |c|
  */
-static gw_gap angle_between(const gw_element *a, const gw_element *b)
+static gw_gap angle_between(const gw_unilateral_row *row, const gw_element *a, const gw_element *b)
 {
+    if (gw_is_free_form(a->kind) || gw_is_free_form(b->kind))
+        return angle_to_shape(row, a, b);
     gw_vec3 c = gw_cross(a->d, b->d);
     double s = gw_norm(c), cosine = gw_dot(a->d, b->d);
     gw_vec3 axis = s > ALIGNED ? gw_scale(1 / s, c) : gw_any_normal(a->d);
@@ -168,11 +203,12 @@ gw_gap gw_unilateral_row_gap(const gw_unilateral_row *row, const gw_pose *a, con
     bool angle = turn || whole || row->kind == GW_UNILATERAL_ANGLE;
     gw_gap g = turn    ? turn_between(row, a, b)
                : whole ? rotation_between(row, a, b)
-               : angle ? angle_between(&at_a, &at_b)
+               : angle ? angle_between(row, &at_a, &at_b)
                        : distance_between(row, &at_a, &at_b);
     double scale = angle ? row->length : 1;
     g.gap = scale * row->sign * (g.gap - row->value);
-    g.normal = gw_scale(row->sign, g.normal);
-    g.lever = angle ? row->length : 0;
+    g.normal = gw_scale(g.general ? scale * row->sign : row->sign, g.normal);
+    g.couple = gw_scale(scale * row->sign, g.couple);
+    g.lever = angle && !g.general ? row->length : 0;
     return g;
 }

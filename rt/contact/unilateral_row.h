@@ -16,7 +16,8 @@
  * it is that of the closest points, at a local minimum that is followed from `minima` or at the
  * nearest of these, and over a plane the height of the shape's lowest point, or its highest one
  * (free_form_distance.h). Angles are those of directed
- * lines and normals, 0 .. pi, and of a line and a plane, -pi/2 .. pi/2.
+ * lines and normals, 0 .. pi, and of a line and a plane, -pi/2 .. pi/2; a curve counts as its
+ * tangent and a surface as its tangent plane at the point closest to the other element's.
  *
  * Pure functions: any thread, RT safe. The row of an edge reads its system's state and belongs to
  * the thread of that system.
@@ -30,7 +31,7 @@
 
 typedef enum gw_unilateral_kind {
     GW_UNILATERAL_DISTANCE,
-    GW_UNILATERAL_ANGLE, /* no points */
+    GW_UNILATERAL_ANGLE, /* no points, but beside a free-form shape */
     GW_UNILATERAL_TURN,  /* about an axis that the bodies share: of a's direction from b's, which
                             lie across it */
     GW_UNILATERAL_ROTATION,

@@ -607,7 +607,7 @@ static inline int gw_contact_row_work(const gw_contact *c)
 {
     const gw_unilateral_row *row = c->candidate.row;
     return row && ((row->kind == GW_UNILATERAL_SURFACES && row->surfaces.place.known) ||
-                   (row->kind == GW_UNILATERAL_DISTANCE &&
+                   ((row->kind == GW_UNILATERAL_DISTANCE || row->kind == GW_UNILATERAL_ANGLE) &&
                     (gw_is_free_form(row->a.kind) || gw_is_free_form(row->b.kind))));
 }
 

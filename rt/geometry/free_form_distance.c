@@ -450,6 +450,48 @@ void gw_distance_hold(const gw_element *a, const gw_element *b, gw_distance_kind
     }
 }
 
+/* Derivative of the unit tangent or normal t by coordinate i. */
+static gw_vec3 turn_by(const mover *m, gw_vec3 t, int i)
+{
+    if (m->count == 1)
+        return gw_scale(1 / gw_norm(m->d[0]), gw_reject(m->dd[0][0], t));
+    gw_vec3 turned = gw_add(gw_cross(m->dd[0][i], m->d[1]), gw_cross(m->d[0], m->dd[1][i]));
+    return gw_scale(1 / gw_norm(gw_cross(m->d[0], m->d[1])), gw_reject(turned, t));
+}
+
+/* The closest point moves with x by H z' = D_i . x', so that the gradient is the sum over i of y_i
+ * S_i with H y = along . t_i, of the coordinates that are not fixed. */
+void gw_distance_direction(const gw_element *a, const gw_element *b, const gw_distance_place *place,
+                           gw_vec3 along, gw_vec3 *t, gw_vec3 *gradient)
+{
+    gw_distance_place at_place = *place;
+    search s = search_from(a, b, (gw_distance_kind){0, false}, &at_place);
+    const mover *m = &s.m[gw_is_free_form(a->kind) ? 0 : 1];
+    double h[4][6], turn[4], y[4];
+    int at[4], count = 0;
+    find_model(&s);
+    *gradient = gw_v3(0, 0, 0);
+    gw_vec3 n = m->count == 1 ? m->d[0] : gw_cross(m->d[0], m->d[1]);
+    if (!(gw_norm(n) > 0)) {
+        gw_nurbs_point on;
+        *t = gw_rotate(m->e->q, m->count == 1 ? gw_v3(0, 0, 1) : normal_at(m, &on));
+        return;
+    }
+    *t = gw_unit(n);
+    for (int i = 0; i < s.count; i++)
+        if (!is_fixed(&s, i))
+            at[count++] = i;
+    for (int i = 0; i < count; i++) {
+        turn[i] = gw_dot(along, turn_by(m, *t, s.k[at[i]])) / s.unit[at[i]];
+        for (int j = 0; j < count; j++)
+            h[i][j] = s.h[at[i]][at[j]] / (s.unit[at[i]] * s.unit[at[j]]);
+    }
+    if (count == 0 || !gw_small_cholesky_solve(count, (const double(*)[6])h, 0, turn, y))
+        return;
+    for (int i = 0; i < count; i++)
+        *gradient = gw_mul_add(*gradient, y[i] / s.unit[at[i]], m->d[s.k[at[i]]]);
+}
+
 /* ---- starts ---------------------------------------------------------------------------------- */
 
 static gw_nurbs_part part_of(const gw_nurbs *s, const gw_nurbs_leaf *leaf)

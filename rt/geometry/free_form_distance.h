@@ -47,6 +47,13 @@ bool gw_distance_follow(const gw_element *a, const gw_element *b, gw_distance_ki
 void gw_distance_hold(const gw_element *a, const gw_element *b, gw_distance_kind kind,
                       gw_distance_place *place);
 
+/*
+ * The direction t of a shape at a place closest to a point x, which is the other element: the unit
+ * tangent of a curve or normal of a surface; and the gradient by x of along . t (world).
+ */
+void gw_distance_direction(const gw_element *a, const gw_element *b, const gw_distance_place *place,
+                           gw_vec3 along, gw_vec3 *t, gw_vec3 *gradient);
+
 /* The nearest place, by a search of the whole shape with at most `cells` cells, from a point or
  * another shape; from a line or plane the least one from all starts. */
 void gw_distance_nearest(const gw_element *a, const gw_element *b, gw_distance_kind kind, int cells,

@@ -148,13 +148,21 @@ bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_k
 
 bool gw_bound_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b, const char **why)
 {
-    bool free_form = gw_is_free_form(a) || gw_is_free_form(b);
-    if (kind == GW_DISTANCE)
+    bool one = gw_is_free_form(a) != gw_is_free_form(b), point = a == GW_POINT || b == GW_POINT;
+    if (kind == GW_DISTANCE || (kind == GW_ANGLE && one && !point))
         return true;
-    if (kind == GW_ANGLE && free_form && why)
-        *why = "A free-form curve or surface has no direction of its own: its distance can be "
-               "bounded.";
-    return !(kind == GW_ANGLE && free_form) && gw_constraint_fits(kind, a, b, why);
+    if (kind == GW_ANGLE && !one && gw_is_free_form(a)) {
+        if (why)
+            *why = "An angle joins a free-form curve or surface and a line or plane, at whose "
+                   "point it is taken.";
+        return false;
+    }
+    if (kind == GW_ANGLE && one) { /* of a point */
+        if (why)
+            *why = gw_constraint_kind_info_of(kind)->needs;
+        return false;
+    }
+    return gw_constraint_fits(kind, a, b, why);
 }
 
 bool gw_constraint_has_value(gw_constraint_kind kind)
@@ -185,6 +193,12 @@ bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_elem
     return a != GW_POINT && b != GW_POINT && angle_demand(kind, a, b) == GW_ALONG;
 }
 
+/* A curve counts as its tangent, a surface as its tangent plane. */
+static bool has_tangent_line(gw_element_kind kind)
+{
+    return kind == GW_LINE || kind == GW_CURVE;
+}
+
 void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
                                double *low, double *high)
 {
@@ -196,8 +210,9 @@ void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_el
         *high = HUGE_VAL;
         return;
     }
-    *low = a == b ? 0 : -GW_PI / 2;
-    *high = a == b ? GW_PI : GW_PI / 2;
+    bool alike = has_tangent_line(a) == has_tangent_line(b);
+    *low = alike ? 0 : -GW_PI / 2;
+    *high = alike ? GW_PI : GW_PI / 2;
 }
 
 /* ---- decomposition --------------------------------------------------------------------------- */
@@ -466,7 +481,8 @@ const char *gw_constraint_kink(const gw_constraint *c, char *parameter, double *
     const gw_element *shape = *fixed ? &c->fixed : &c->mobile;
     bool surface = shape->kind == GW_SURFACE;
     bool follows = c->kind == GW_TANGENT || (surface && c->kind == GW_NORMAL) ||
-                   (surface && c->kind == GW_DISTANCE && c->value != 0);
+                   (surface && c->kind == GW_DISTANCE && c->value != 0) ||
+                   (c->kind == GW_ANGLE && gw_is_free_form(shape->kind));
     for (int k = 0; follows && k < 2; k++) {
         const gw_nurbs_direction *d = &shape->nurbs->direction[k];
         if (d->kink_count == 0)
@@ -475,6 +491,9 @@ const char *gw_constraint_kink(const gw_constraint *c, char *parameter, double *
         *at = d->kinks[0];
         return c->kind == GW_TANGENT  ? "where it has no one tangent: a line can be tangent to a "
                                         "smooth curve, or to a part of this one that is trimmed "
+                                        "off there"
+               : c->kind == GW_ANGLE  ? "where its direction jumps: an angle can be bounded to a "
+                                        "smooth shape, or to a part of this one that is trimmed "
                                         "off there"
                : c->kind == GW_NORMAL ? "where it has no one normal: a line can keep to the normal "
                                         "of a smooth surface, or of a part of this one that is "

@@ -80,7 +80,8 @@ const gw_constraint_kind_info *gw_constraint_kind_info_of(gw_constraint_kind kin
 bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
                         const char **why);
 
-/* The same of a bound, which takes the distance between any two elements. */
+/* The same of a bound, which takes the distance between any two elements, and the angle of a line
+ * or plane to a free-form shape. */
 bool gw_bound_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b, const char **why);
 
 /* True where the kind has a value; no other value is read. */

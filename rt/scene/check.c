@@ -335,7 +335,7 @@ static bool check_smooth(const gw_scene_constraint *c, const gw_element *a, cons
     bool on_b;
     const char *lacks = gw_constraint_kink(&stated, &parameter, &at, &on_b);
     const gw_feature_ref *ref = on_b ? &c->b : &c->a;
-    return !lacks || c->bound != GW_BOUND_EQUAL ||
+    return !lacks || (c->bound != GW_BOUND_EQUAL && c->kind != GW_ANGLE) ||
            gw_scene_invalid(error, "constraints", index, on_b ? "/b" : "/a",
                             "\"%s/%s\" has a sharp bend at %c = %g, %s", ref->object, ref->feature,
                             parameter, at, lacks);

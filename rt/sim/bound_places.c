@@ -47,6 +47,8 @@ static void find_elements(const gw_unilateral_row *row, const gw_pose *a, const 
     bool is_a = gw_is_free_form(e->a.kind);
     e->shape = is_a ? &e->a : &e->b;
     e->other = is_a ? &e->b : &e->a;
+    if (row->kind == GW_UNILATERAL_ANGLE) /* at the point of the shape closest to the other's */
+        *(is_a ? &e->b : &e->a) = (gw_element){.kind = GW_POINT, .p = e->other->p};
 }
 
 /* ---- the way --------------------------------------------------------------------------------- */

@@ -325,7 +325,10 @@ static gw_unilateral_row bound_row(const gw_scene *scene, const gw_scene_constra
                              .value = c->value,
                              .sign = c->bound == GW_BOUND_AT_MOST ? -1 : 1,
                              .length = length_of(scene, c)};
-    if (row.kind != GW_UNILATERAL_DISTANCE || !has_free_form(&row))
+    if (!has_free_form(&row))
+        return row;
+    row.nearest = row.kind == GW_UNILATERAL_ANGLE;
+    if (row.nearest)
         return row;
     bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
     row.of.signs = gw_scene_bound_is_signed(c, a, b);
@@ -346,7 +349,7 @@ static bool add_bound(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
         return false;
     int index = u->count - 1;
     first->row = bound_row(def->scene, c, &first->end[0].element, &first->end[1].element);
-    bool many = first->row.kind == GW_UNILATERAL_DISTANCE && has_free_form(&first->row);
+    bool many = has_free_form(&first->row);
     int rows = first->row.nearest ? 1 : GW_BOUND_PLACES + GW_BOUND_SUPPORTS;
     for (int k = 1; k < rows && many; k++) {
         gw_scene_unilateral_row *r = add_row(u, def, constraint, k);

@@ -231,3 +231,70 @@ test('what rests on a bound lies still: flat, on its rim, in a groove, over a ri
     assert.ok(Math.hypot(last[11], last[12]) < 1e-3, `${name}: ${last[11]}, ${last[12]} rad/s`);
   }
 });
+
+test('an angle to the normal or tangent of a free-form shape is bounded at the closest point', () => {
+  const stone = { type: 'sphere', radius: 0.01 };
+  const run = (objects, features, constraint) => {
+    const csv = join(scratch, 'free-form-angle.csv');
+    const scene = {
+      format: 'guideway-scene/1',
+      name: 'angle',
+      materials: [{ id: 'elastic', restitution: 1 }],
+      objects,
+      features,
+      constraints: [{ id: 'c', type: 'angle', bound: 'at-least', ...constraint }],
+    };
+    const r = command(['run', '-', '--seconds', '2', '--bodies', csv], JSON.stringify(scene));
+    assert.equal(r.code, 0, r.err);
+    const e = JSON.parse(r.out).energy;
+    assert.ok(Math.abs(e.final - e.initial) < 1e-12, `${e.final - e.initial} J`);
+    const rows = readFileSync(csv, 'utf8').trim().split('\n').slice(1);
+    return rows.map((l) => l.split(',').slice(1, 14).map(Number));
+  };
+  const fixed = (geometry) => ({
+    id: 's',
+    geometry,
+    pose: { p: [0, 0, 0], q: [1, 0, 0, 0] },
+    fixed: true,
+    material: 'elastic',
+  });
+  const f = { id: 'm/f', line: { point: [0.02, 0.01, 0], direction: [0.2, 0.3, 0.9] } };
+  // a straight curve is a line
+  const from = moving('m', stone, [0.1, 0.2, 0.4], [1, 0, 0, 0], [0.1, 0.2, 0.1], [0.5, -1, 0.7]);
+  const along = { id: 's/f', line: { point: [0, 0, 0], direction: [1, 0, 0] } };
+  const one = run([fixed(straight), from], [f], { a: 'm/f', b: 's/curve', value: 1.5, bound: 'at-most' });
+  const two = run([fixed(stone), from], [f, along], { a: 'm/f', b: 's/f', value: 1.5, bound: 'at-most' });
+  one.forEach((row, i) => row.forEach((x, k) => assert.ok(Math.abs(x - two[i][k]) < 1e-9)));
+  assert.ok(two.some((row, i) => i > 0 && Math.abs(row[11] - two[i - 1][11]) > 0.1));
+  // the normal of a ball goes through its centre: the moment of momentum about that is kept
+  const cross = (a, b) => [0, 1, 2].map((i) => a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3]);
+  const turned = ([w, ...u], v) =>
+    cross(
+      u,
+      cross(u, v).map((x, i) => x + w * v[i]),
+    ).map((x, i) => v[i] + 2 * x);
+  const { com, inertia, mass } = from.body;
+  const [xx, yy, zz, xy, xz, yz] = inertia;
+  const moment = (row) => {
+    const [p, q, v, w] = [row.slice(0, 3), row.slice(3, 7), row.slice(7, 10), row.slice(10, 13)];
+    const c = turned(q, com);
+    const [a, b, d] = turned([q[0], -q[1], -q[2], -q[3]], w);
+    const own = turned(q, [xx * a + xy * b + xz * d, xy * a + yy * b + yz * d, xz * a + yz * b + zz * d]);
+    const turns = cross(w, c);
+    return cross(
+      p.map((x, i) => x + c[i]),
+      v.map((x, i) => mass * (x + turns[i])),
+    ).map((x, i) => x + own[i]);
+  };
+  const rows = run([fixed(ball(0.15)), from], [f], { a: 'm/f', b: 's/surface', value: 0.6 });
+  const before = moment(rows[0]);
+  for (const row of rows) moment(row).forEach((x, i) => assert.ok(Math.abs(x - before[i]) < 1e-12));
+  const least = Math.min(
+    ...rows.map((row) => {
+      const at = turned(row.slice(3, 7), f.line.point).map((x, i) => x + row[i]);
+      const d = turned(row.slice(3, 7), f.line.direction);
+      return Math.asin(at.reduce((sum, x, i) => sum + x * d[i], 0) / Math.hypot(...at) / Math.hypot(...d));
+    }),
+  );
+  assert.ok(least > 0.6 - 1e-6 && least < 0.62, `${least} rad`);
+});

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "nurbs_fixture.h"
+#include "rt/contact/unilateral_row.h"
 #include "rt/geometry/free_form_distance.h"
 #include "rt/geometry/nurbs_primitive.h"
 
@@ -131,10 +132,75 @@ static void the_least_place_is_below_all_samples_and_its_derivative_is_right(voi
     }
 }
 
+static gw_pose moved_pose(const gw_pose *pose, gw_vec3 v, gw_vec3 w, double t)
+{
+    gw_pose by = {gw_scale(t, v), gw_quat_axis(gw_unit(w), t * gw_norm(w))};
+    return (gw_pose){gw_add(pose->p, by.p), gw_quat_mul(by.q, pose->q)};
+}
+
+/* Power of a unit force of the row with the bodies in motion, against the difference of its gap. */
+static void check_gap_rate(unsigned long long *seed, const gw_unilateral_row *row, int *checked)
+{
+    gw_pose a = {random_vector(seed, 1), random_turn(seed)};
+    gw_pose b = {random_vector(seed, 1), random_turn(seed)};
+    gw_vec3 va = random_vector(seed, 1), wa = random_vector(seed, 1);
+    gw_vec3 vb = random_vector(seed, 1), wb = random_vector(seed, 1);
+    double gap[2], step = 1e-6;
+    gw_unilateral_row near = *row;
+    gw_element at_a = gw_element_moved(&a, &row->a), at_b = gw_element_moved(&b, &row->b);
+    gw_element *line = gw_is_free_form(at_a.kind) ? &at_b : &at_a;
+    gw_distance_at at;
+    *line = (gw_element){.kind = GW_POINT, .p = line->p};
+    gw_distance_nearest(&at_a, &at_b, row->of, 1000, &near.minima[0], &at);
+    near.nearest = true;
+    gw_gap g = gw_unilateral_row_gap(&near, &a, &b);
+    for (int i = 0; i < 2; i++) {
+        double t = i ? step : -step;
+        gw_pose to_a = moved_pose(&a, va, wa, t), to_b = moved_pose(&b, vb, wb, t);
+        gap[i] = gw_unilateral_row_gap(&near, &to_a, &to_b).gap;
+    }
+    if (!isfinite(g.gap) || fabs(gap[0] + gap[1] - 2 * g.gap) > 1e-3 * step)
+        return; /* a bend, or another place, within the step */
+    gw_wrench on_a = gw_gap_wrench(&g, 1);
+    double rate = gw_dot(on_a.f, gw_sub(gw_velocity_at(&a, &(gw_twist){va, wa}, g.at_a),
+                                        gw_velocity_at(&b, &(gw_twist){vb, wb}, g.at_b))) +
+                  gw_dot(on_a.t, gw_sub(wa, wb));
+    double difference = (gap[1] - gap[0]) / (2 * step);
+    assert_true(fabs(rate - difference) <= 1e-4 * (1 + fabs(rate)));
+    ++*checked;
+}
+
+static void the_angle_to_a_normal_or_tangent_changes_as_its_row_says(void **state)
+{
+    (void)state;
+    unsigned long long seed = 8;
+    int checked = 0;
+    for (int trial = 0; trial < 400; trial++) {
+        gw_nurbs *s = random_nurbs(&seed, trial);
+        gw_element shape = {.kind = s->dimension == 1 ? GW_CURVE : GW_SURFACE,
+                            .p = random_vector(&seed, 1),
+                            .q = random_turn(&seed),
+                            .nurbs = s};
+        gw_element line = {.kind = trial % 3 ? GW_LINE : GW_PLANE,
+                           .p = random_vector(&seed, 1),
+                           .d = gw_unit(random_vector(&seed, 1))};
+        gw_unilateral_row row = {.kind = GW_UNILATERAL_ANGLE,
+                                 .a = trial % 4 < 2 ? shape : line,
+                                 .b = trial % 4 < 2 ? line : shape,
+                                 .value = 0.4,
+                                 .sign = trial % 5 ? 1 : -1,
+                                 .length = 0.3};
+        check_gap_rate(&seed, &row, &checked);
+        gw_nurbs_put(s);
+    }
+    assert_true(checked > 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_place_is_below_all_samples_and_its_derivative_is_right),
+        cmocka_unit_test(the_angle_to_a_normal_or_tangent_changes_as_its_row_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
