@@ -446,8 +446,8 @@ static void impose_mass(gw_desired_impedance *d, const desired_basis *x, const d
                 tg[i][j] += t[i][k] * gain[k][j];
         }
     out_of_basis(x, (const double(*)[6])gain, x->m, back, d->gain);
-    out_of_basis(x, (const double(*)[6])from, x->m, x->m, sum);
-    gw_matrix6_apply((const double(*)[6])sum, a, d->by_environment);
+    out_of_basis(x, (const double(*)[6])from, x->m, x->m, d->by_acceleration);
+    gw_matrix6_apply((const double(*)[6])d->by_acceleration, a, d->by_environment);
     for (int j = 0; j < 6; j++)
         for (int i = 0; i < 6 && x->change[j] >= 0; i++)
             from[i][j] = 0;
@@ -853,6 +853,21 @@ gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *appl
     for (int i = 0; i < 6; i++)
         on[i] += d->by_environment[i];
     return in_world(pose->q, on);
+}
+
+void gw_desired_feel_other(gw_desired_impedance *d, const gw_desired_hold *other,
+                           const double between[6][6])
+{
+    if (!d->active || !d->def.has_mass)
+        return;
+    gw_wrench w = known_wrench(other);
+    const double f[6] = {w.f.x, w.f.y, w.f.z, w.t.x, w.t.y, w.t.z};
+    double a[6], on[6];
+    gw_matrix6_apply(between, f, a);
+    row_in_axes(d->pose.q, a, a);
+    gw_matrix6_apply((const double(*)[6])d->by_acceleration, a, on);
+    for (int i = 0; i < 6; i++)
+        d->by_environment[i] += on[i];
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */

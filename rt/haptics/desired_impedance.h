@@ -42,6 +42,7 @@ typedef struct gw_desired_impedance {
     double gain[6][6];        /* wrench felt to wrench on the model: Lambda Lambda_d^-1, and */
     double by_environment[6]; /* wrench that brings the model's own free acceleration to eq. 4's:
                                  amid the step, by those of the last ticks */
+    double by_acceleration[6][6];    /* the same for any free acceleration */
     double past[2][GW_DESIRED_KEPT]; /* of the last two ticks as they began: gain, by_environment
  where M_d is lighter, and where it is heavier */
     int known;                       /* of `past` */
@@ -87,6 +88,12 @@ typedef struct gw_desired_hold {
  * on the model is not that at its hand. */
 void gw_desired_hold_together(const gw_desired_hold *a, const gw_desired_hold *b,
                               const double between[6][6]);
+
+/* After gw_desired_apply() of both: the wrench of another hand at another body of the model is one
+ * of the environment's (eq. 13). `between`: the acceleration at d's held frame by a wrench at the
+ * other's. Nothing where d desires no mass. */
+void gw_desired_feel_other(gw_desired_impedance *d, const gw_desired_hold *other,
+                           const double between[6][6]);
 
 /* True if gw_desired_hold_together() has something to do. */
 bool gw_desired_is_stiff_with(const gw_desired_impedance *a, const gw_desired_impedance *b);

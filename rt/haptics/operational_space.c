@@ -176,19 +176,26 @@ static bool is_zero(const double a[6])
     return a[0] == 0 && a[1] == 0 && a[2] == 0 && a[3] == 0 && a[4] == 0 && a[5] == 0;
 }
 
-/* J (D^-1 J^T), symmetric but for rounding, which is averaged away. Most coordinates of a tree do
- * not move the held frame. */
-static void inverse_inertia(int dof, const double (*jacobian)[6], const double (*applied)[6],
-                            double out[6][6])
+/* J (D^-1 J_b^T). Most coordinates of a tree do not move the held frame. */
+static void at_held_frame(int dof, const double (*jacobian)[6], const double (*applied)[6],
+                          double out[6][6])
 {
-    double full[6][6] = {{0}};
+    memset(out, 0, 36 * sizeof(double));
     for (int k = 0; k < dof; k++) {
         if (is_zero(jacobian[k]))
             continue;
         for (int i = 0; i < 6; i++)
             for (int j = 0; j < 6; j++)
-                full[i][j] += jacobian[k][i] * applied[k][j];
+                out[i][j] += jacobian[k][i] * applied[k][j];
     }
+}
+
+/* J (D^-1 J^T), symmetric but for rounding, which is averaged away. */
+static void inverse_inertia(int dof, const double (*jacobian)[6], const double (*applied)[6],
+                            double out[6][6])
+{
+    double full[6][6];
+    at_held_frame(dof, jacobian, applied, full);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
             out[i][j] = 0.5 * (full[i][j] + full[j][i]);
@@ -248,7 +255,7 @@ void gw_operational_inverse_between(const gw_model *a, const gw_model *b, double
     gw_model_jacobian(a, of_a, unused);
     gw_model_jacobian(b, of_b, unused);
     apply_inverse(b, dof, (const double(*)[6])of_b, applied);
-    inverse_inertia(dof, (const double(*)[6])of_a, (const double(*)[6])applied, out);
+    at_held_frame(dof, (const double(*)[6])of_a, (const double(*)[6])applied, out);
 }
 
 /* ---- state at the held frame ---------------------------------------------------------------- */

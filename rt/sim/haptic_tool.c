@@ -457,13 +457,19 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
 
 void gw_haptic_tool_hold_together(gw_haptic_tool *tool, gw_haptic_tool *other)
 {
-    double between[6][6];
+    double between[6][6], back[6][6];
     const gw_desired_hold a = {&tool->desired, tool->wrench_on_model},
                           b = {&other->desired, other->wrench_on_model};
-    if (!gw_desired_is_stiff_with(a.desired, b.desired))
+    if (!gw_desired_is_stiff_with(a.desired, b.desired) && !a.desired->def.has_mass &&
+        !b.desired->def.has_mass)
         return;
     gw_operational_inverse_between(model_of(tool), model_of(other), between);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            back[i][j] = between[j][i];
     gw_desired_hold_together(&a, &b, (const double(*)[6])between);
+    gw_desired_feel_other(&tool->desired, &b, (const double(*)[6])between);
+    gw_desired_feel_other(&other->desired, &a, (const double(*)[6])back);
 }
 
 /* ---- step -------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
                           const gw_scene_dynamics *dynamics, int index);
 
 /* Springs and dampers of two tools at one model that are too stiff for explicit stages act in one
- * implicit step. Between sense and pre-step. */
+ * implicit step, and a desired mass of one feels the other's wrench. Between sense and pre-step. */
 void gw_haptic_tool_hold_together(gw_haptic_tool *tool, gw_haptic_tool *other);
 
 /* Moves the tool's set with its geometry in this tick of `dt` seconds (`kinematics`; NULL: none

@@ -194,6 +194,26 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
     return true;
 }
 
+/* Two masses in one system need not agree: each takes the place of what moves at its hand, the
+ * other hand's mass included. */
+static bool check_desired_masses(const gw_scenario_def *def, const int *systems, gw_error *error)
+{
+    char where[48];
+    for (int i = 0; i < def->scene->tool_count; i++)
+        for (int k = 0; k < i; k++) {
+            const gw_tool *a = &def->scene->tools[k], *b = &def->scene->tools[i];
+            if (systems[i] < 0 || systems[i] != systems[k] || !a->desired.has_mass ||
+                !b->desired.has_mass)
+                continue;
+            snprintf(where, sizeof where, "/tools/%d/desired/mass", i);
+            return gw_fail(error, GW_BAD_INPUT, where,
+                           "tools %d and %d hold one system of bodies, in which one hand can have "
+                           "a desired mass: damping and stiffness may be desired at both",
+                           k, i);
+        }
+    return true;
+}
+
 static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error *error)
 {
     int objects[GW_MAX_TOOLS], systems[GW_MAX_TOOLS], bodies[GW_MAX_TOOLS];
@@ -203,6 +223,8 @@ static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error 
         bodies[i] = t->body;
         objects[i] = t->system < 0 ? t->object : -1;
     }
+    if (!check_desired_masses(def, systems, error))
+        return false;
     gw_scene_dynamics_def dynamics = {.scene = def->scene,
                                       .layout = def->layout,
                                       .tool_count = s->tool_count,

@@ -238,6 +238,58 @@ test('what two hands cannot do at one body is refused by name', () => {
   refused({ desired: { mass: six(1, 1) } }, /one body, which can have no desired mass at one hand and another mass/);
 });
 
+// An arm of two rods of 1 kg, held at its elbow and at its tip; pushed at the tip from rest.
+const arm = (desired, others) => ({
+  format: 'guideway-scene/1',
+  name: 'arm in two hands',
+  mechanisms: [
+    {
+      id: 'arm',
+      links: [
+        [0, 0.5, 0.2],
+        [0.5, 0.4, 0.3],
+      ].map(([x, length, position]) => ({
+        joint: { type: 'revolute', origin: { p: [x, 0, 0], q: [1, 0, 0, 0] }, axis: [0, 0, 1], position },
+        mass: 1,
+        com: [length / 2, 0, 0],
+        inertia: [0.001, length ** 2 / 12, length ** 2 / 12, 0, 0, 0],
+      })),
+    },
+  ],
+  tools: [
+    [0, 0.5, desired],
+    [1, 0.4, others],
+  ].map(([link, x, mass], i) => ({
+    ...{ mechanism: 'arm', link, at: { p: [x, 0, 0] }, device: `hand${i}` },
+    ...(mass && { desired: { mass: six(mass, 0.02 * mass) } }),
+  })),
+  devices: [0, 5].map((f, i) => ({ id: `hand${i}`, driver: 'sim', operator: push([0, f, 0]) })),
+});
+
+// What moves is the arm with another mass at its elbow: D + J^T (M - Lambda) J with J the elbow's, whose one motion is
+// [-L sin, L cos, 1]. The push at the tip moved the elbow by the arm's own mass: 100 kg by 13 times too much.
+for (const mass of [0.5, 5, 100])
+  test(`a push at the tip meets the ${mass} kg desired at the elbow`, () => {
+    const r = run(arm(mass), 0.01);
+    const [L, l, a, b] = [0.5, 0.4, 0.2, 0.5];
+    const rod = (x) => x ** 2 / 3;
+    const c = (L * l * Math.cos(b - a)) / 2;
+    const D = [rod(L) + L ** 2 + rod(l) + 2 * c, rod(l) + c, rod(l)]; // of the joints
+    const shown = (D[0] * D[2] - D[1] ** 2) / D[2]; // of the elbow's motion, by the first joint
+    D[0] += mass * (L ** 2 + 0.02) - shown;
+    const f = [5 * (L * Math.cos(a) + l * Math.cos(b)), 5 * l * Math.cos(b)];
+    const det = D[0] * D[2] - D[1] ** 2;
+    const want = [(D[2] * f[0] - D[1] * f[1]) / det, (D[0] * f[1] - D[1] * f[0]) / det];
+    want.forEach((x, i) => near(r.get(1, `arm.${i}.v0`) * 1000, x, 2e-3 * Math.abs(x)));
+    closed(r);
+  });
+
+test('two desired masses in one system are refused by name', () => {
+  const r = command(arm(1, 1), '--seconds', '0.01');
+  assert.equal(r.status, 2);
+  assert.match(r.stderr, /tools\/1\/desired\/mass: tools 0 and 1 hold one system of bodies/);
+});
+
 const to = async (tick) => until(`tick ${tick}`, async () => (await now()).tick >= tick);
 
 test('a hand that lets go, and takes hold again, leaves the other one and the bar in motion', async () => {
