@@ -41,6 +41,7 @@
 #define ROUNDING    1e-15 /* of the size */
 #define LONGEST     0.25  /* of the size: a step */
 #define FLAT        1e-3  /* least relative curvature, times the size, that determines a place */
+#define ABOUT_POLE  0.2   /* of the reach of its tangent plane: farther out parameters are used */
 #define BESIDE_APEX 1e-6  /* of the domain: where the normal beside an apex is taken */
 #define PART_CELLS  200   /* of a search for the point closest to the middle of a part */
 
@@ -72,6 +73,10 @@ static void choose_coordinates(mover *m)
     if (!gw_is_free_form(m->e->kind))
         return;
     m->plane = gw_nurbs_coordinates(m->e->nurbs, m->x, m->z);
+    if (m->plane && hypot(m->z[0], m->z[1]) > ABOUT_POLE * m->plane->reach) {
+        m->plane = NULL; /* the parameters do, and cost a third */
+        m->z[0] = m->x[0], m->z[1] = m->x[1];
+    }
     if (!m->plane)
         m->within = gw_nurbs_smooth_part(m->e->nurbs, m->x);
 }
@@ -221,6 +226,12 @@ static bool move(search *s, const double from[2][2], double t, const double step
     return evaluate(&s->m[1], z[1]) && is_there;
 }
 
+static bool has_pole(const gw_element *e)
+{
+    const gw_nurbs *s = gw_is_free_form(e->kind) ? e->nurbs : NULL;
+    return s && (s->pole[0] || s->pole[1] || s->pole[2] || s->pole[3]);
+}
+
 /* The minimum downhill within the smooth parts; adds the length of the first step. */
 static void minimise(search *s, double *first)
 {
@@ -245,7 +256,7 @@ static void minimise(search *s, double *first)
             return;
         }
         for (int k = 0; k < 2; k++)
-            if (s->m[k].plane) {
+            if (s->m[k].plane || has_pole(s->m[k].e)) {
                 choose_coordinates(&s->m[k]);
                 evaluate(&s->m[k], s->m[k].z);
             }
@@ -401,10 +412,23 @@ static void find_distance(const search *s, gw_distance_kind kind, bool fixed,
         distance->at = b->p;
 }
 
+/* False for an element of a diverging step: not finite, or beyond GW_MAX_COORDINATE. */
+static bool is_reachable(const gw_element *e)
+{
+    bool turned = !gw_is_free_form(e->kind) || isfinite(e->q.w + e->q.x + e->q.y + e->q.z);
+    bool aligned = e->kind == GW_POINT || gw_is_free_form(e->kind) || gw_finite3(e->d);
+    return turned && aligned && gw_finite3(e->p) &&
+           fmax(fabs(e->p.x), fmax(fabs(e->p.y), fabs(e->p.z))) <= GW_MAX_COORDINATE;
+}
+
 bool gw_distance_follow(const gw_element *a, const gw_element *b, gw_distance_kind kind,
                         gw_distance_place *place, gw_distance_at *distance)
 {
     assert(gw_is_free_form(a->kind) || gw_is_free_form(b->kind));
+    if (!is_reachable(a) || !is_reachable(b)) {
+        *distance = (gw_distance_at){.value = HUGE_VAL, .normal = {0, 0, 1}};
+        return false;
+    }
     search s = search_from(a, b, kind, place);
     gw_vec3 from[2] = {s.m[0].p, s.m[1].p};
     double first = 0;
@@ -518,28 +542,36 @@ int gw_distance_starts(const gw_element *a, const gw_element *b,
     for (int i = 0; i < leaves; i += each) {
         gw_distance_start *start = &starts[count++];
         *start = (gw_distance_start){.first = i, .count = leaves - i < each ? leaves - i : each};
-        gw_vec3 middle = part_of(s, &s->tree->leaves[i]).point;
-        double away = 0, reach = 0;
+        gw_vec3 middle = part_of(s, &s->tree->leaves[i + start->count / 2]).point;
         for (int k = i; k < i + start->count; k++) {
             gw_nurbs_part part = part_of(s, &s->tree->leaves[k]);
-            away = fmax(away, gw_distance(part.point, middle));
-            reach = fmax(reach, part.reach);
+            start->reach = fmax(start->reach, gw_distance(part.point, middle) + part.reach);
         }
-        start->reach = 2 * away + reach;
     }
     return count;
 }
 
+static double distance_from_box(const gw_aabb *box, gw_vec3 x)
+{
+    gw_vec3 inside = {fmin(fmax(x.x, box->low.x), box->high.x),
+                      fmin(fmax(x.y, box->low.y), box->high.y),
+                      fmin(fmax(x.z, box->low.z), box->high.z)};
+    return gw_distance(x, inside);
+}
+
 void gw_distance_try_start(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                           gw_distance_start *start, gw_distance_place *place, double *bound)
+                           gw_distance_start *start, double within, gw_distance_place *place,
+                           double *bound)
 {
     int side = started_side(a, b);
     const gw_element *e = side ? b : a, *other = side ? a : b;
     double *x = side ? place->on_b : place->on_a, *y = side ? place->on_a : place->on_b;
+    const gw_nurbs_leaf *leaf = &e->nurbs->tree->leaves[start->first];
     start->next = (start->next + 1) % start->count;
-    gw_nurbs_part part = part_of(e->nurbs, &e->nurbs->tree->leaves[start->first + start->next]);
+    gw_nurbs_part part = part_of(e->nurbs, &leaf[start->count / 2]);
     *place = (gw_distance_place){.known = true};
-    memcpy(x, part.parameter, sizeof part.parameter);
+    for (int k = 0; k < e->nurbs->dimension; k++)
+        x[k] = 0.5 * (leaf[start->next].low[k] + leaf[start->next].high[k]);
     gw_vec3 p = gw_add(e->p, gw_rotate(e->q, part.point)), off = gw_sub(p, other->p);
     double distance = gw_norm(off);
     if (other->kind == GW_LINE) {
@@ -549,7 +581,11 @@ void gw_distance_try_start(const gw_element *a, const gw_element *b, gw_distance
         distance = (kind.side < 0 ? -1 : 1) * gw_dot(off, other->d);
     } else if (gw_is_free_form(other->kind)) {
         gw_nurbs_nearest nearest;
-        gw_nurbs_nearest_within(other->nurbs, gw_unrotate(other->q, off), PART_CELLS, &nearest);
+        gw_vec3 to = gw_unrotate(other->q, off);
+        *bound = distance_from_box(&other->nurbs->bounds, to) - start->reach;
+        if (*bound >= within)
+            return;
+        gw_nurbs_nearest_within(other->nurbs, to, PART_CELLS, &nearest);
         memcpy(y, nearest.parameter, sizeof nearest.parameter);
         distance = nearest.bound;
     }
@@ -586,7 +622,7 @@ static void nearest_from_starts(const gw_element *a, const gw_element *b, gw_dis
         gw_distance_place from;
         gw_distance_at there;
         double bound;
-        gw_distance_try_start(a, b, kind, &starts[i], &from, &bound);
+        gw_distance_try_start(a, b, kind, &starts[i], least, &from, &bound);
         if (bound >= least)
             continue;
         gw_distance_follow(a, b, kind, &from, &there);
@@ -604,6 +640,10 @@ void gw_distance_nearest(const gw_element *a, const gw_element *b, gw_distance_k
     const gw_element *e[2] = {a, b};
     double *x[2] = {place->on_a, place->on_b};
     *place = (gw_distance_place){.known = true};
+    if (!is_reachable(a) || !is_reachable(b)) {
+        gw_distance_follow(a, b, kind, place, distance);
+        return;
+    }
     if (gw_is_free_form(a->kind) && gw_is_free_form(b->kind)) {
         gw_nurbs_pair pair;
         gw_pose world_from_a = {a->p, a->q}, world_from_b = {b->p, b->q};

@@ -65,17 +65,19 @@ void gw_distance_nearest(const gw_element *a, const gw_element *b, gw_distance_k
  * leaves of its tree, each in turn. */
 typedef struct gw_distance_start {
     int first, count, next; /* leaves; the last one that was tried */
-    double reach;           /* no point of the part is farther from the middle of a leaf (m) */
+    double reach; /* no point of the part is farther from the middle of its middle leaf (m) */
 } gw_distance_start;
 
 /* The starts of a complete search; returns their number. */
 int gw_distance_starts(const gw_element *a, const gw_element *b,
                        gw_distance_start starts[GW_DISTANCE_STARTS]);
 
-/* Its next leaf's middle, with the closest point of the other element. *bound: no point of the part
- * has a lower distance (m; of the highest point: a higher one, negated). */
+/* Its next leaf's middle, with the point of the other element closest to the part's middle. *bound:
+ * no point of the part has a lower distance (m; of the highest point: a higher one, negated); from
+ * `within` on the place may not be set. */
 void gw_distance_try_start(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                           gw_distance_start *start, gw_distance_place *place, double *bound);
+                           gw_distance_start *start, double within, gw_distance_place *place,
+                           double *bound);
 
 /* Corner k of that leaf as a fixed place; false beyond the last one. The distance of a point that
  * is signed by a surface is there a length with the sign of `side`. */

@@ -10,14 +10,13 @@
  * that is farther than the bound by more than the margin m needs no trial until the way exceeds
  * the difference. At rest nothing is searched. Creation is outside the tick; all else is RT safe.
  */
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
+#include <math.h>
 
 #include "rt/geometry/nurbs.h"
 #include "rt/sim/scene_dynamics_private.h"
 
 #define MARGIN      0.05 /* m, and of the shape's size: minima with a larger gap are not kept */
+#define NEAREST     2e-3 /* of the size: the same, beyond the nearest one */
 #define AHEAD       4    /* steps of the present motion that the margin covers */
 #define AGAIN       0.02 /* of the shape's size: way after which a near part is tried again */
 #define SAME        1e-6 /* of the size: places nearer are one */
@@ -238,7 +237,7 @@ static void try_parts(gw_bound_search *s, const gw_unilateral_row *row, const el
         gw_distance_place place;
         gw_distance_at at;
         double bound, within = kept_within(row, e, list, s->margin);
-        gw_distance_try_start(&e->a, &e->b, row->of, &s->starts[i], &place, &bound);
+        gw_distance_try_start(&e->a, &e->b, row->of, &s->starts[i], within, &place, &bound);
         most--;
         /* the least distance of a pair that is kept together changes as well */
         s->due[i] = s->way + fmax(AGAIN * size, (row->nearest ? 0.5 : 1) * (bound - within));
@@ -280,9 +279,12 @@ static void search_bound(gw_scene_unilaterals *u, gw_bound_search *s, const gw_p
     gw_element seen = seen_from(&e);
     double size = e.shape->nurbs->size, way = s->fresh ? 0 : way_between(&s->seen, &seen, size);
     bool pair = gw_is_free_form(e.other->kind), all = s->fresh || way > s->margin;
+    if (!isfinite(way)) /* of a step that diverged */
+        return;
     s->seen = seen;
-    s->way += way;
-    s->margin = fmax(fmin(MARGIN, MARGIN * size), AHEAD * way);
+    s->way = s->fresh ? 0 : s->way + way;
+    double margin = row->nearest ? NEAREST * size : fmin(MARGIN, MARGIN * size);
+    s->margin = fmax(margin, AHEAD * way);
     s->flat = fmax(FLAT * size, AHEAD * way);
     list_places(u, s, &list);
     follow_places(row, &e, &list);
