@@ -48,7 +48,27 @@ static gw_vec3 free_form_point(const gw_locus *l, const double *z)
 }
 
 #define EDGE_STEPS   20
-#define EDGE_LONGEST 0.1 /* of the domain: largest step along an edge */
+#define EDGE_LONGEST 0.1  /* of the domain: largest step along an edge */
+#define APEX         1e-6 /* of the domain: n is taken that far from an apex, which has none */
+#define AROUND_APEX  16   /* directions from an apex, to begin from the closest one */
+
+/* At the apex of a cone, say, P is a curve round it: moves z beside the apex, in the direction from
+ * it in which P is closest to x. */
+static void leave_apex(const gw_locus *l, gw_vec3 x, int k, double z[2])
+{
+    const gw_nurbs_direction *d = &l->nurbs->direction[k], *across = &l->nurbs->direction[!k];
+    double inset = APEX * (across->high - across->low), least = HUGE_VAL, closest = z[k];
+    z[!k] = fmax(across->low + inset, fmin(across->high - inset, z[!k]));
+    for (int i = 0; i < AROUND_APEX; i++) {
+        gw_nurbs_motion m;
+        z[k] = d->low + (d->high - d->low) * (i + 0.5) / AROUND_APEX;
+        gw_nurbs_motion_of(l->nurbs, NULL, z, (const double[]){0, 0}, l->a, &m);
+        double distance = gw_distance(m.p, x);
+        closest = distance < least ? z[k] : closest;
+        least = fmin(least, distance);
+    }
+    z[k] = closest;
+}
 
 /* Moves z from the point closest to x on S to that on P = S + a n. The two differ at an edge, where
  * x - S is not along n: Newton's method along the edge for (P - x) . P' = 0. */
@@ -56,11 +76,15 @@ static void closest_of_offset(const gw_locus *l, gw_vec3 x, double z[2])
 {
     for (int k = 0; k < 2; k++) {
         const gw_nurbs_direction *d = &l->nurbs->direction[k], *across = &l->nurbs->direction[!k];
-        bool at_edge = z[!k] <= across->low || z[!k] >= across->high;
-        int edge = 2 * !k + (z[!k] > across->low);
-        double range = d->high - d->low, step = range;
-        if (across->closed || !at_edge || !l->nurbs->edge[edge])
+        double near = APEX * (across->high - across->low), range = d->high - d->low, step = range;
+        int edge = 2 * !k + (z[!k] > across->low + near);
+        bool is_point = !l->nurbs->edge[edge], at_pole = is_point && l->nurbs->pole[edge];
+        near = is_point ? near : 0;
+        bool at_edge = z[!k] <= across->low + near || z[!k] >= across->high - near;
+        if (across->closed || !at_edge || at_pole)
             continue;
+        if (is_point)
+            leave_apex(l, x, k, z);
         for (int i = 0; i < EDGE_STEPS && fabs(step) > 1e-14 * range; i++) {
             gw_nurbs_motion m;
             gw_nurbs_motion_of(l->nurbs, NULL, z, (const double[]){k == 0, k == 1}, l->a, &m);

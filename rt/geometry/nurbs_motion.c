@@ -336,6 +336,27 @@ static double slope_from_apex(const gw_nurbs *s, int end, gw_vec3 x, double para
     return slope[best] - 0.25 * (before - after) * share;
 }
 
+bool gw_nurbs_apex_distance(const gw_nurbs *s, gw_vec3 x, const double parameter[2],
+                            double *distance)
+{
+    int end = apex_at(s, parameter);
+    if (end < 0)
+        return false;
+    const gw_nurbs_direction *out = &s->direction[end / 2], *round = &s->direction[1 - end / 2];
+    double inset = AT_APEX * (out->high - out->low), beside[2], side = 0;
+    gw_nurbs_point at;
+    gw_nurbs_evaluate(s, parameter, 0, NULL, &at);
+    gw_vec3 off = gw_sub(x, at.d[0][0]);
+    beside[end / 2] = end % 2 ? out->high - inset : out->low + inset;
+    for (int i = 0; i < AROUND; i++) {
+        beside[1 - end / 2] = round->low + (round->high - round->low) * (i + 0.5) / AROUND;
+        gw_nurbs_evaluate(s, beside, 2, NULL, &at);
+        side += gw_dot(gw_nurbs_normal(s, beside, &at), off);
+    }
+    *distance = side < 0 ? -gw_norm(off) : gw_norm(off);
+    return true;
+}
+
 bool gw_nurbs_pass_edges(const gw_nurbs *s, gw_vec3 x, double parameter[2], gw_nurbs_point *at)
 {
     int end = apex_at(s, parameter);

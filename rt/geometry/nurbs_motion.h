@@ -86,6 +86,12 @@ double gw_nurbs_fold_margin(const gw_nurbs *surface, const double parameter[2],
 void gw_nurbs_parameter_gradient(const gw_nurbs *nurbs, gw_vec3 x, const double parameter[2], int k,
                                  gw_vec3 *gradient);
 
+/* The signed distance of x from the apex at these parameters, which is its closest point: along the
+ * normals about the apex. False where the parameters are not at an apex (an edge that is one point
+ * but not a pole). */
+bool gw_nurbs_apex_distance(const gw_nurbs *nurbs, gw_vec3 x, const double parameter[2],
+                            double *distance);
+
 /* The point closest to x, followed by Newton's method from `parameter`, also past edges and ends,
  * where the last span's polynomials are extended; by a global search if that does not converge.
  * True if it is an apex (an edge that is one point but not a pole), past which the shape does not

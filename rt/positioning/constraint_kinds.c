@@ -512,6 +512,9 @@ static double error_from_shape(const foot *f, const gw_element *shape, double wa
 {
     if (shape->kind == GW_CURVE || wanted == 0)
         return f->nearest.distance;
+    double over;
+    if (gw_nurbs_apex_distance(shape->nurbs, f->from, f->nearest.parameter, &over))
+        return fabs(over - wanted);
     gw_vec3 normal = gw_nurbs_normal(shape->nurbs, f->nearest.parameter, &f->at);
     return gw_norm(gw_mul_add(gw_sub(f->from, f->nearest.point), -wanted, normal));
 }

@@ -221,6 +221,39 @@ test('the nearest offset from beyond an edge is the nearest one of all', () => {
   }
 });
 
+test('the nearest offset from above the apex of a cone is at its end, without a turn', () => {
+  const [R, h, d] = [0.2, 0.3, 0.05];
+  const around = [1, 1, 0, -1, -1, -1, 0, 1, 1];
+  const cone = {
+    degree: [2, 1],
+    knots: [
+      [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4],
+      [0, 0, 1, 1],
+    ],
+    points: around.map((x, i) => [
+      [R * x, R * around[(i + 6) % 8], 0],
+      [0, 0, h],
+    ]),
+    weights: around.map((_, i) => (i % 2 ? [half, half] : [1, 1])),
+  };
+  const n = [h, R].map((x) => x / Math.hypot(h, R));
+  for (const p of [
+    [-0.024, 0.049, 0.437],
+    [0.068, 0.046, 0.429],
+    [0.11, 0.04, 0.543],
+    [-0.047, 0.013, 0.359],
+    [-0.128, -0.073, 0.529],
+  ]) {
+    const s = solve({
+      mobile: { pose: { p, q: [1, 0, 0, 0] }, length: 0.1 },
+      constraints: [{ id: 'c', type: 'distance', value: d, mobile: { point: [0, 0, 0] }, fixed: { surface: cone } }],
+    });
+    const best = Math.hypot(Math.hypot(p[0], p[1]) - d * n[0], p[2] - h - d * n[1]);
+    const { distance } = s.branches[0].nearest;
+    assert.ok(Math.abs(distance - best) < 1e-6, `${p}: ${distance}, not ${best}`);
+  }
+});
+
 test('an offset at the focal distance is refused with its number', () => {
   const { type: _, ...ball } = halfBall(0.5);
   const problem = (type, value) => ({
