@@ -30,6 +30,7 @@
 #define MOST_TAKEN    (1 - 1e-9) /* of it: what is left of a direction can still be scaled */
 #define OWED          1e-9       /* J: less is rounding */
 #define TAKEN_HIDDEN  0.5        /* of it, where bodies move that the held one does not show */
+#define TOLD_AGAIN    2.0        /* of what was told */
 #define MOMENT        10   /* ticks for which the held frame may show nothing of a direction */
 #define RESISTED      1e-9 /* of the largest singular value: the constraints', not a light mass */
 
@@ -626,10 +627,13 @@ gw_wrench gw_desired_settle(gw_desired_impedance *d, const gw_operational_state 
     return in_world(q, f);
 }
 
-double gw_desired_owed(const gw_desired_impedance *d, double kinetic)
+double gw_desired_owed(gw_desired_impedance *d, double kinetic)
 {
     double owed = fmax(-d->tank, fmin(d->worked, d->unseen));
-    return owed > SAME_ENERGY * kinetic + OWED ? owed : 0;
+    if (!(owed > fmax(SAME_ENERGY * kinetic + OWED, TOLD_AGAIN * d->told)))
+        return 0;
+    d->told = owed;
+    return owed;
 }
 
 /* The free acceleration is a mean over the step where M_d is lighter than the model. */

@@ -214,6 +214,6 @@ test('a mass that cannot be rendered passively is an event', () => {
   });
   const answer = run(robot, 2);
   const told = answer.summary.events.filter(({ kind }) => kind === 'unrendered');
-  assert.ok(told.length > 0 && told[0].energy > 0, JSON.stringify(answer.summary.events));
+  assert.ok(told.length > 0 && told[0].energy > 0 && !(told[0].count > 60), JSON.stringify(answer.summary.events));
   closed(answer);
 });
