@@ -136,17 +136,6 @@ static void add_lagging(const gw_guided *body, stage *s, int turns, int n, const
     load->dissipation += gw_rigid_body_dissipates(&s->rigid, &more, &s->twist);
 }
 
-/* Holds coordinate k: z'' - M_z^-1 e_k p, with p such that z''_k = 0. */
-static void hold_coordinate(stage *s, int n, int k, double *z_ddot)
-{
-    double column[6] = {[0] = 0};
-    column[k] = 1;
-    gw_ldl_solve(s->inertia, n, column);
-    double p = z_ddot[k] / column[k];
-    for (int i = 0; i < n; i++)
-        z_ddot[i] -= p * column[i];
-}
-
 /* z'' = M_z^-1 J^T (load - M bias - gyroscopic terms). */
 GW_STEP_INLINE void accelerate(const gw_guided *body, stage *s, gw_load *load, int turns, int n,
                                double *z_ddot)
@@ -161,8 +150,8 @@ GW_STEP_INLINE void accelerate(const gw_guided *body, stage *s, gw_load *load, i
     }
     pull_back(s, &net, turns, n, z_ddot);
     gw_ldl_solve(s->inertia, n, z_ddot);
-    if (__builtin_expect(body->on_crease, 0))
-        hold_coordinate(s, n, body->crease, z_ddot);
+    if (__builtin_expect(body->held != 0, 0))
+        gw_guided_hold(s->inertia, n, body->held, z_ddot, (double[6]){0});
     if (__builtin_expect(body->lag > 0, 0))
         add_lagging(body, s, turns, n, z_ddot, load);
 }
@@ -182,7 +171,7 @@ static void chart_velocity(const gw_chart *chart, const gw_guided *body, double 
                   gw_rotation_follows_locus(kind);
     const gw_locus *locus = &set->translation.locus;
     bool curved = locus->kind == GW_LOCUS_SURFACE || locus->kind == GW_LOCUS_CURVE;
-    bool slid = locus->kind == GW_LOCUS_SPHERE || (curved && gw_nurbs_has_planes(locus->nurbs));
+    bool slid = locus->kind == GW_LOCUS_SPHERE || (curved && gw_nurbs_has_poles(locus->nurbs));
     if (!turned && !slid)
         return;
     gw_twist twist = gw_guided_twist(body);
@@ -310,35 +299,28 @@ bool gw_guided_integrate(const gw_guided *body, const gw_chart *chart, const gw_
     return stages(body, chart, forces, h, turns, n, z, z_dot, step);
 }
 
-static double kinetic_energy_at(const gw_guided *body, const gw_chart *chart, const double *z,
-                                const double *z_dot, stage *s)
+double gw_guided_inertia_at(const gw_guided *body, const gw_chart *chart, const double *z,
+                            const double *z_dot, double (*inertia)[6])
 {
     const gw_submanifold *set = &body->def.set;
-    stage_at(body, chart, z, z_dot, rotational_columns(set), set->dof, s);
-    return gw_rigid_body_kinetic_energy(body->def.mass.mass, &s->rigid, &s->twist);
+    stage s;
+    stage_at(body, chart, z, z_dot, rotational_columns(set), set->dof, &s);
+    memcpy(inertia, s.inertia, sizeof s.inertia);
+    return gw_rigid_body_kinetic_energy(body->def.mass.mass, &s.rigid, &s.twist);
 }
 
-/* Stops parameters at the edges of a free-form locus (guided_edges.c). The energy lost counts as
- * dissipated. */
-static void stop_at_edges(const gw_guided *body, const gw_chart *chart, double dt, double *z,
-                          double *z_dot, gw_step *step)
+void gw_guided_acceleration_at(const gw_guided *body, const gw_chart *chart,
+                               const gw_forces *forces, double t, const double *z,
+                               const double *z_dot, double (*inertia)[6], double *z_ddot)
 {
-    gw_edge_stops stops;
-    double came[6], momentum[6];
+    const gw_submanifold *set = &body->def.set;
+    gw_guided loose = *body;
     stage s;
-    if (!gw_guided_find_edges(chart, z, z_dot, dt, &stops))
-        return;
-    step->edge = true;
-    double before = kinetic_energy_at(body, chart, z, z_dot, &s);
-    gw_guided_momentum(s.inertia, body->def.set.dof, z_dot, momentum);
-    memcpy(came, z_dot, sizeof came);
-    do {
-        for (int i = 0; i < stops.count; i++)
-            z[stops.k[i]] = stops.at[i];
-        kinetic_energy_at(body, chart, z, came, &s);
-        gw_guided_stop_momentum(s.inertia, body->def.set.dof, &stops, momentum, came, z_dot);
-    } while (gw_guided_is_driven_over_edge(chart, came, z_dot, &stops, z));
-    step->dissipated += before - kinetic_energy_at(body, chart, z, z_dot, &s);
+    loose.held = 0;
+    stage_at(body, chart, z, z_dot, rotational_columns(set), set->dof, &s);
+    gw_load load = gw_guided_load(body, &s.rigid, &s.pose, &s.twist, forces, t);
+    accelerate(&loose, &s, &load, rotational_columns(set), set->dof, z_ddot);
+    memcpy(inertia, s.inertia, sizeof s.inertia);
 }
 
 /* True if the locus is a free-form shape and all work is known: that of contacts and of a moving
@@ -362,10 +344,9 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
         dt = gw_guided_step_to_kink(body, &chart, forces, dt, z, z_dot, step);
     else
         step->finite = gw_guided_integrate(body, &chart, forces, dt, z, z_dot, step);
+    body->held = 0;
     if (!step->finite)
         return dt;
-    double dissipated = step->dissipated;
-    stop_at_edges(body, &chart, dt, z, z_dot, step);
     if (gw_guided_meets_fold(body, &chart, z, forces, dt))
         return gw_guided_stop_at_fold(body, &from, dt, step);
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
@@ -374,9 +355,8 @@ double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt,
     step->finite = finite_state(&pose, &twist);
     if (step->finite && is_audited(body, forces)) {
         gw_step_energies e = gw_guided_energies(body, &from, &pose, &twist, step);
-        double scale = step->edge ? gw_guided_dissipate_at_edge(dissipated, &e, step)
-                                  : gw_guided_energy_scale(&e, step);
-        e.after *= step->edge ? 1 : scale * scale;
+        double scale = gw_guided_energy_scale(&e, step);
+        e.after *= scale * scale;
         for (int i = 0; i < body->def.set.dof; i++)
             z_dot[i] *= scale;
         twist = (gw_twist){gw_scale(scale, twist.v), gw_scale(scale, twist.w)};
@@ -805,7 +785,8 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
     gw_chart_at(&body->def.set, world_from_body, &chart);
     body->pose = chart.centre;
     body->base = (gw_base_motion){0};
-    body->on_crease = false;
+    body->crease = -1;
+    body->held = 0;
     put_at_rest(body);
 }
 

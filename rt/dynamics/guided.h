@@ -48,8 +48,9 @@ typedef struct gw_guided {
     double lag;      /* of damping in this step (s), gw_rigid_body_lagging() */
     gw_mat3 inverse; /* of the inertia about the centre of mass, in the body's axes */
     gw_base_motion base;
-    bool on_crease; /* within a step: coordinate `crease` is held on a kink of the locus */
-    int crease;
+    unsigned held;   /* within a step: the coordinates (bits) that are held at edges or on a kink */
+    int crease;      /* the one on a kink, or -1 */
+    bool met_a_kink; /* the last part of the step ended at one */
     gw_guided_def
         def; /* last, so that the state of a body without constraints is the bytes before it */
 } gw_guided;

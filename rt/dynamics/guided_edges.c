@@ -1,19 +1,18 @@
 /*
  * Edges of a free-form locus of a guided body, folds of its offset, and the energy balance of steps
- * at both. Edges are inelastic stops; at a corner there are two. With w the speeds of the
- * parameters out over the edges and A their inverse inertia, impulses p along them satisfy
+ * at both. Edges are inelastic stops; at a corner there are two. With w the speeds (or
+ * accelerations) of the parameters out over the edges and A their inverse inertia, impulses (or
+ * forces) p along them satisfy
  *
  *   p >= 0,   w' = w - A p <= 0,   p . w' = 0
  *
  * which has a unique solution, since A is positive definite. Treating one edge after the other
  * fails where the edges are not orthogonal in the metric of the inertia: each stop drives the body
- * over the other edge. So the other edge counts as well where the first stop drives the body over
- * it in what is left of the step, by (w' - w) since, with `since` the time from when the first was
- * passed.
+ * over the other edge.
  *
- * A step ends past an edge and is taken back along the parameter k that the edge bounds, as is the
- * edge's force. Momenta along the other parameters stay, velocities do not: M changes on the way.
- * On the loop's thread, RT safe.
+ * A part of a step ends where an edge is reached (guided_kinks.c). From there the parameters with
+ * p > 0 are held, z''_k = 0, until their p becomes zero, where the part ends as well: the motion
+ * along an edge has the order of the integrator. On the loop's thread, RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -23,63 +22,41 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/geometry/nurbs_motion.h"
 
-static void add_edge(gw_edge_stops *stops, int k, double at, double out)
-{
-    stops->k[stops->count] = k;
-    stops->at[stops->count] = at;
-    stops->out[stops->count++] = out;
-}
+#define AT_EDGE       4e-12 /* of the range: distance at which a parameter is at an edge, */
+#define SLOW          1e-10 /* 1/s, 1/s^2: rates of it that are rounding */
+#define RELEASE_STEPS 40    /* iterations for the time at which an edge is no longer pressed, */
+#define RELEASE_TIME  1e-9  /* to this part of the step */
 
-bool gw_guided_find_edges(const gw_chart *chart, const double *z, const double *z_dot, double dt,
-                          gw_edge_stops *stops)
+gw_edge_stops gw_guided_edges_at(const gw_chart *chart, const double *z)
 {
     const gw_submanifold *set = chart->set;
+    gw_edge_stops stops = {.count = 0};
     double low, high;
-    bool past = false;
-    *stops = (gw_edge_stops){.count = 0};
     for (int i = 0, k = set->rotation.dof; i < set->translation.dof; i++, k++) {
         if (!gw_chart_range(chart, i, &low, &high))
             break;
-        if (z[k] > low && z[k] < high)
+        double near = AT_EDGE * (high - low);
+        if (!isfinite(near) || (z[k] > low + near && z[k] < high - near))
             continue;
-        double out = z[k] >= high ? 1 : -1, at = out > 0 ? high : low;
-        double by = out * (z[k] - at), speed = out * z_dot[k];
-        past = past || by != 0;
-        stops->since = fmax(stops->since, by < speed * dt ? by / speed : speed > 0 ? dt : 0);
-        add_edge(stops, k, at, out);
+        bool above = z[k] >= high - near;
+        stops.k[stops.count] = k;
+        stops.at[stops.count] = above ? high : low;
+        stops.period[stops.count] = high - low;
+        stops.out[stops.count++] = above ? 1 : -1;
     }
-    return past;
+    return stops;
 }
 
-bool gw_guided_is_driven_over_edge(const gw_chart *chart, const double *came, const double *z_dot,
-                                   gw_edge_stops *stops, double *z)
+void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *v,
+                            double p[2])
 {
-    const gw_submanifold *set = chart->set;
-    double low, high, to[6];
-    for (int k = 0; k < set->dof; k++)
-        to[k] = z[k] + stops->since * (z_dot[k] - came[k]);
-    for (int i = 0; i < stops->count; i++)
-        to[stops->k[i]] = stops->at[i];
-    int other = 2 * set->rotation.dof + 1 - stops->k[0];
-    if (stops->count < set->translation.dof &&
-        gw_chart_range(chart, other - set->rotation.dof, &low, &high) &&
-        !(to[other] > low && to[other] < high)) {
-        bool above = to[other] >= high;
-        add_edge(stops, other, above ? high : low, above ? 1 : -1);
-        return true;
-    }
-    memcpy(z, to, (size_t)set->dof * sizeof *z);
-    return false;
-}
-
-void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *z_dot)
-{
-    assert(inertia && stops && z_dot && stops->count >= 0 && stops->count <= 2);
-    double push[2][6] = {{0}}, a[2][2] = {{0}}, w[2] = {0, 0}, p[2] = {0, 0};
+    assert(inertia && stops && v && stops->count >= 0 && stops->count <= 2);
+    double push[2][6] = {{0}}, a[2][2] = {{0}}, w[2] = {0, 0};
+    p[0] = p[1] = 0;
     for (int i = 0; i < stops->count; i++) {
         push[i][stops->k[i]] = stops->out[i];
         gw_ldl_solve(inertia, n, push[i]);
-        w[i] = stops->out[i] * z_dot[stops->k[i]];
+        w[i] = stops->out[i] * v[stops->k[i]];
         for (int j = 0; j <= i; j++)
             a[i][j] = a[j][i] = stops->out[j] * push[i][stops->k[j]];
     }
@@ -97,37 +74,135 @@ void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *st
     }
     for (int i = 0; i < stops->count; i++)
         for (int j = 0; j < n; j++)
-            z_dot[j] -= p[i] * push[i][j];
+            v[j] -= p[i] * push[i][j];
 }
 
-void gw_guided_momentum(double (*ldl)[6], int n, const double *z_dot, double *momentum)
+void gw_guided_hold(double (*inertia)[6], int n, unsigned held, double *v, double p[6])
 {
-    double y[6];
-    for (int i = 0; i < n; i++) {
-        y[i] = z_dot[i];
-        for (int k = i + 1; k < n; k++)
-            y[i] += ldl[k][i] * z_dot[k];
-        y[i] /= ldl[i][i];
-        momentum[i] = y[i];
-        for (int k = 0; k < i; k++)
-            momentum[i] += ldl[i][k] * y[k];
+    double column[2][6] = {{0}}, a[2][2], x[2];
+    int count = 0, k[2] = {0, 0};
+    memset(p, 0, 6 * sizeof *p);
+    for (int i = 0; i < n && count < 2; i++) {
+        if (!(held & 1U << i))
+            continue;
+        column[count][i] = 1;
+        gw_ldl_solve(inertia, n, column[count]);
+        k[count++] = i;
     }
+    assert(count > 0);
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < count; j++)
+            a[i][j] = column[j][k[i]];
+    x[0] = v[k[0]] / a[0][0];
+    x[1] = 0;
+    if (count == 2) {
+        double det = a[0][0] * a[1][1] - a[0][1] * a[1][0];
+        x[0] = (a[1][1] * v[k[0]] - a[0][1] * v[k[1]]) / det;
+        x[1] = (a[0][0] * v[k[1]] - a[1][0] * v[k[0]]) / det;
+    }
+    for (int i = 0; i < count; i++) {
+        p[k[i]] = x[i];
+        for (int j = 0; j < n; j++)
+            v[j] -= x[i] * column[i][j];
+    }
+    for (int i = 0; i < count; i++)
+        v[k[i]] = 0;
 }
 
-void gw_guided_stop_momentum(double (*inertia)[6], int n, const gw_edge_stops *stops,
-                             const double *momentum, const double *came, double *z_dot)
+void gw_guided_stop_at_edges(const gw_guided *body, const gw_chart *chart, const double *z,
+                             double *z_dot, gw_step *step)
 {
-    double stopped[6], before = 0, after = 0;
-    memcpy(z_dot, momentum, (size_t)n * sizeof *z_dot);
-    gw_ldl_solve(inertia, n, z_dot);
-    gw_guided_stop_outward(inertia, n, stops, z_dot);
-    gw_guided_momentum(inertia, n, z_dot, stopped);
-    for (int i = 0; i < n; i++) {
-        before += momentum[i] * came[i];
-        after += stopped[i] * z_dot[i];
+    gw_edge_stops stops = gw_guided_edges_at(chart, z);
+    double inertia[6][6], p[2];
+    bool outward = false;
+    for (int i = 0; i < stops.count; i++) {
+        double *rate = &z_dot[stops.k[i]];
+        *rate = fabs(*rate) <= SLOW * stops.period[i] ? 0 : *rate;
+        outward = outward || stops.out[i] * *rate > 0;
     }
-    for (int i = 0; i < n && after > before; i++)
-        z_dot[i] *= sqrt(fmax(0, before) / after);
+    if (!outward)
+        return;
+    double before = gw_guided_inertia_at(body, chart, z, z_dot, inertia);
+    gw_guided_stop_outward(inertia, body->def.set.dof, &stops, z_dot, p);
+    for (int i = 0; i < stops.count; i++)
+        z_dot[stops.k[i]] = p[i] > 0 ? 0 : z_dot[stops.k[i]];
+    step->edge = true;
+    step->dissipated += before - gw_guided_inertia_at(body, chart, z, z_dot, inertia);
+}
+
+void gw_guided_begin_at_edges(gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                              double *z_dot, gw_step *step)
+{
+    static const double here[6] = {0};
+    double inertia[6][6], z_ddot[6], p[2];
+    gw_edge_stops stops = gw_guided_edges_at(chart, here), still = {.count = 0};
+    body->held = body->crease >= 0 ? 1U << body->crease : 0;
+    if (stops.count == 0)
+        return;
+    gw_guided_stop_at_edges(body, chart, here, z_dot, step);
+    for (int i = 0; i < stops.count; i++) {
+        if (z_dot[stops.k[i]] != 0)
+            continue;
+        still.k[still.count] = stops.k[i];
+        still.out[still.count++] = stops.out[i];
+    }
+    gw_guided_acceleration_at(body, chart, forces, 0, here, z_dot, inertia, z_ddot);
+    gw_guided_stop_outward(inertia, body->def.set.dof, &still, z_ddot, p);
+    for (int i = 0; i < still.count; i++)
+        body->held |= p[i] > 0 ? 1U << still.k[i] : 0;
+    step->edge = step->edge || p[0] > 0 || p[1] > 0;
+}
+
+/* The least of the accelerations towards which edges hold the body (1/s^2 of the range): below zero
+ * where one would have to pull. */
+static double pressure(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                       double t, const double *z, const double *z_dot)
+{
+    double inertia[6][6], z_ddot[6], p[6], least = HUGE_VAL;
+    gw_edge_stops stops = gw_guided_edges_at(chart, z);
+    gw_guided_acceleration_at(body, chart, forces, t, z, z_dot, inertia, z_ddot);
+    gw_guided_hold(inertia, body->def.set.dof, body->held, z_ddot, p);
+    for (int i = 0; i < stops.count; i++) {
+        int k = stops.k[i];
+        double by_one[6] = {[0] = 0};
+        if (!(body->held & 1U << k) || k == body->crease)
+            continue;
+        by_one[k] = 1;
+        gw_ldl_solve(inertia, body->def.set.dof, by_one);
+        least = fmin(least, stops.out[i] * p[k] * by_one[k] / stops.period[i]);
+    }
+    return least;
+}
+
+double gw_guided_pressed_until(const gw_guided *body, const gw_chart *chart,
+                               const gw_forces *forces, double dt, const double *begin, double *z,
+                               double *z_dot, gw_step *step)
+{
+    unsigned edges = body->crease >= 0 ? body->held & ~(1U << body->crease) : body->held;
+    if (edges == 0)
+        return dt;
+    double f_high = pressure(body, chart, forces, dt, z, z_dot), high = dt, low = 0, f_low;
+    static const double here[6] = {0};
+    if (!(f_high < -SLOW))
+        return dt;
+    f_low = fmax(SLOW, pressure(body, chart, forces, 0, here, begin));
+    for (int i = 0; i < RELEASE_STEPS && high - low > RELEASE_TIME * dt; i++) {
+        double h = low + (high - low) * f_low / (f_low - f_high);
+        if (i % 3 == 2 || !(h > low && h < high))
+            h = 0.5 * (low + high);
+        memcpy(z_dot, begin, 6 * sizeof *z_dot);
+        *step = (gw_step){.finite = true, .margin = 1};
+        step->finite = gw_guided_integrate(body, chart, forces, h, z, z_dot, step);
+        double f = step->finite ? pressure(body, chart, forces, h, z, z_dot) : f_high;
+        if (f > 0)
+            low = h, f_low = f;
+        else
+            high = h, f_high = f;
+    }
+    memcpy(z_dot, begin, 6 * sizeof *z_dot);
+    *step = (gw_step){.finite = true, .margin = 1};
+    step->finite = gw_guided_integrate(body, chart, forces, high, z, z_dot, step);
+    return high;
 }
 
 GW_TARGET_CLONES
@@ -140,22 +215,6 @@ gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, 
     return (gw_step_energies){gw_rigid_body_kinetic_energy(def->mass.mass, &r, &body->twist),
                               gw_rigid_body_kinetic_energy(def->mass.mass, &s, twist),
                               step->work + def->mass.mass * gw_dot(def->gravity, way)};
-}
-
-/*
- * A stop dissipates the energy that is left over. Beside an apex, where the inertia is nearly
- * discontinuous, this differs from the loss by the impulse; if energy is missing, the velocity is
- * scaled down by the factor returned.
- */
-double gw_guided_dissipate_at_edge(double dissipated, gw_step_energies *e, gw_step *step)
-{
-    double there = e->before + e->work - dissipated, scale = 1;
-    if (e->after > there) {
-        scale = there > 0 ? sqrt(there / e->after) : 0;
-        e->after *= scale * scale;
-    }
-    step->dissipated = e->before + e->work - e->after;
-    return scale;
 }
 
 /*

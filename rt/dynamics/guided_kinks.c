@@ -1,6 +1,7 @@
 /*
- * Kinks of a free-form locus of a guided body: the second derivatives of the parameters jump there,
- * so the integration stops at each kink and continues behind it. On the loop's thread, RT safe.
+ * Kinks and edges of a free-form locus of a guided body: at a kink the second derivatives of the
+ * parameters jump, at an edge (guided_edges.c) the body stops, so the integration stops at each of
+ * them and continues behind it. On the loop's thread, RT safe.
  */
 #include <assert.h>
 #include <math.h>
@@ -9,12 +10,16 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/geometry/nurbs.h"
 
-#define KINKS       8 /* most parts of a step; with more the body is in a corner, at rest */
-#define AT_ONCE     2 /* successive parts, each shorter than ONCE of the step: on a crease */
+#define KINKS       8  /* most parts of a step; with more the body is in a corner, at rest */
+#define EDGES       16 /* most parts that end at edges beside these */
+#define AT_ONCE     2  /* successive parts, each shorter than ONCE of the step: on a crease */
 #define ONCE        1e-2
 #define AT_KINK     4e-12 /* of the domain: distance at which a parameter is on a kink */
 #define KINK_OFFSET 1e-12 /* of the domain: offset that puts the body on one side of a kink */
 #define KINK_STEPS  40    /* iterations for the time at which a kink is reached */
+#define BEYOND_KINK 1.05  /* times the time to a kink: length of a step that leads over it, */
+#define LEAST_PART  1e-5  /* of the whole step at least */
+#define HALVINGS    30    /* of the time, to find where the body has left the edge it began at */
 
 /* Number of kinks along a parameter: the knots at which a derivative of the shape by it jumps, up
  * to the fourth one. The acceleration depends on the third if the set follows the shape's
@@ -22,17 +27,21 @@
 static int kink_count(const gw_submanifold *set, int k)
 {
     const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-    return d->kink_count + d->uneven_count + d->bend_count + d->rate_count;
+    return d->kink_count + d->bend_count + d->rate_count;
 }
 
 static double kink_of(const gw_nurbs_direction *d, int i)
 {
-    const int count[] = {d->kink_count, d->uneven_count, d->bend_count};
-    const double *const list[] = {d->kinks, d->uneven, d->bends};
-    for (int j = 0; j < 3; i -= count[j++])
-        if (i < count[j])
-            return list[j][i];
-    return d->rates[i];
+    if (i < d->kink_count)
+        return d->kinks[i];
+    i -= d->kink_count;
+    return i < d->bend_count ? d->bends[i] : d->rates[i - d->bend_count];
+}
+
+/* True if parameter k has ends. */
+static bool has_edges(const gw_nurbs *shape, int k)
+{
+    return k < shape->dimension && !shape->direction[k].closed;
 }
 
 bool gw_guided_has_kinks(const gw_submanifold *set)
@@ -40,13 +49,14 @@ bool gw_guided_has_kinks(const gw_submanifold *set)
     assert(set);
     const gw_locus *l = &set->translation.locus;
     return (l->kind == GW_LOCUS_CURVE || l->kind == GW_LOCUS_SURFACE) &&
-           kink_count(set, 0) + kink_count(set, 1) > 0;
+           (kink_count(set, 0) + kink_count(set, 1) > 0 || has_edges(l->nurbs, 0) ||
+            has_edges(l->nurbs, 1));
 }
 
-/* True if parameter k is held on a kink. */
+/* True if parameter k is held on a kink or at an edge. */
 static bool parameter_stays(const gw_guided *body, int k)
 {
-    return body->on_crease && body->crease == body->def.set.rotation.dof + k;
+    return body->held & 1U << (body->def.set.rotation.dof + k);
 }
 
 /*
@@ -72,63 +82,113 @@ static void view_part(const gw_chart *chart, gw_nurbs *view)
     }
 }
 
-/* A kink of parameter k, at the signed distance `by` from the chart's centre. */
+/* A kink or an edge of parameter k, at the signed distance `by` from the chart's centre. */
 typedef struct kink {
     int k;
     double by, offset; /* offset: KINK_OFFSET of the domain, with the sign of the motion */
+    bool edge;
 } kink;
 
-/* Finds the first kink that the parameters reach, or end next to, on the way to z. */
+/* The first kink or edge of parameter k ahead, in the direction of `way`; false if there is none. A
+ * kink at the centre itself is ahead of what goes down, since it belongs to the part above it. */
+static bool kink_ahead(const gw_chart *chart, int k, double way, kink *ahead)
+{
+    const gw_nurbs_direction *d = &chart->set->translation.locus.nurbs->direction[k];
+    double period = d->high - d->low, low, high;
+    int count = kink_count(chart->set, k), turns = d->closed ? 1 : 0;
+    *ahead = (kink){k, copysign(HUGE_VAL, way), copysign(KINK_OFFSET * period, way), false};
+    if (gw_chart_range(chart, k, &low, &high)) {
+        ahead->by = way > 0 ? high : low;
+        ahead->edge = true;
+    }
+    for (int turn = -turns; turn <= turns; turn++)
+        for (int i = 0; i < count; i++) {
+            double by = kink_of(d, i) + turn * period - chart->parameter[k];
+            if (way > 0 ? by > 0 && by < ahead->by : by <= 0 && by > ahead->by) {
+                ahead->by = by;
+                ahead->edge = false;
+            }
+        }
+    return isfinite(ahead->by);
+}
+
+/* Finds the first kink or edge that the parameters reach, or end next to, on the way to z. */
 static bool meets_kink(const gw_guided *body, const gw_chart *chart, const double *z, kink *first)
 {
     const gw_submanifold *set = chart->set;
     double share = HUGE_VAL;
     *first = (kink){0};
     for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
-        const gw_nurbs_direction *d = &set->translation.locus.nurbs->direction[k];
-        double period = d->high - d->low, offset = KINK_OFFSET * period;
         double way = parameter_stays(body, k) ? 0 : z[set->rotation.dof + k];
-        int count = way == 0 ? 0 : kink_count(set, k), turns = d->closed ? 1 : 0;
-        for (int turn = -turns; turn <= turns; turn++)
-            for (int i = 0; i < count; i++) {
-                double by = kink_of(d, i) + turn * period - chart->parameter[k];
-                bool meets = way > 0 ? by > 0 && by <= way + offset : by <= 0 && by > way - offset;
-                if (!meets || !(by / way < share))
-                    continue;
-                share = by / way;
-                *first = (kink){k, by, copysign(offset, way)};
-            }
+        kink ahead;
+        if (way == 0 || !kink_ahead(chart, k, way, &ahead) ||
+            !(fabs(ahead.by) <= fabs(way) + fabs(ahead.offset)) || !(ahead.by / way < share))
+            continue;
+        share = ahead.by / way;
+        *first = ahead;
     }
     return isfinite(share);
 }
 
+/* A time not much beyond the one at which the first kink is reached at these speeds, at most dt:
+ * beyond a kink stages use the part's polynomials, which may be singular soon where it is short. */
+static double time_to_kink(const gw_guided *body, const gw_chart *chart, const double *z_dot,
+                           double dt)
+{
+    const gw_submanifold *set = chart->set;
+    double time = dt;
+    for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
+        double rate = parameter_stays(body, k) ? 0 : z_dot[set->rotation.dof + k];
+        kink ahead;
+        if (rate != 0 && kink_ahead(chart, k, rate, &ahead))
+            time = fmin(time, fmax(BEYOND_KINK * ahead.by / rate, LEAST_PART * dt));
+    }
+    return time;
+}
+
+/* How far the body is before the kink, less half the offset, after h seconds from z' = from; z,
+ * z_dot and the step's result are those then. */
+static double way_left(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                       double h, const kink *at, const double *from, double *z, double *z_dot,
+                       gw_step *step)
+{
+    int k = body->def.set.rotation.dof + at->k;
+    memcpy(z_dot, from, 6 * sizeof *z_dot);
+    *step = (gw_step){.finite = true, .margin = 1};
+    step->finite = gw_guided_integrate(body, chart, forces, h, z, z_dot, step);
+    return copysign(1, at->offset) * (at->by - z[k]) - 0.5 * fabs(at->offset);
+}
+
 /* The time, at most dt, at which the kink is reached, to KINK_OFFSET or less before it; sets z and
- * z_dot there, and the result of the step up to it. */
+ * z_dot there, and the result of the step up to it. A body that begins at an edge reaches it again
+ * where it has left it meanwhile: zero if it has not. */
 static double go_to_kink(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                          double dt, const kink *at, double *z, double *z_dot, gw_step *step)
 {
     const double near = 0.5 * fabs(at->offset);
     double from[6], low = 0, high = dt, f_low = fabs(at->by) - near;
-    int k = body->def.set.rotation.dof + at->k;
-    double f_high = f_low - fabs(z[k]), h = 0;
+    double f_high = f_low - fabs(z[body->def.set.rotation.dof + at->k]), h = dt;
     low = f_high > 0 ? dt : 0;
     memcpy(from, z_dot, sizeof from);
+    for (int i = 0; i < HALVINGS && at->edge && f_low <= near && low == 0; i++) {
+        h *= 0.5;
+        double left = way_left(body, chart, forces, h, at, from, z, z_dot, step);
+        if (left > near)
+            low = h, f_low = left;
+        else
+            high = h, f_high = left;
+    }
     for (int i = 0; i < KINK_STEPS && f_low > near && low < dt; i++) {
         h = low + (high - low) * f_low / (f_low - f_high);
         if (i % 3 == 2 || !(h > low && h < high))
             h = 0.5 * (low + high);
-        memcpy(z_dot, from, sizeof from);
-        *step = (gw_step){.finite = true, .margin = 1};
-        gw_guided_integrate(body, chart, forces, h, z, z_dot, step);
-        double left = copysign(1, at->offset) * (at->by - z[k]) - near;
+        double left = way_left(body, chart, forces, h, at, from, z, z_dot, step);
         if (left >= 0)
             low = h, f_low = left;
         else
             high = h, f_high = left;
     }
-    memcpy(z_dot, from, sizeof from);
-    *step = (gw_step){.finite = true, .margin = 1};
-    step->finite = gw_guided_integrate(body, chart, forces, low, z, z_dot, step);
+    way_left(body, chart, forces, low, at, from, z, z_dot, step);
     return low;
 }
 
@@ -218,30 +278,78 @@ static void turn_at_kink(const gw_guided *body, gw_chart *chart, const kink *at,
     double after = kinetic_energy_of(m[1], n, z_dot);
     for (int i = 0; i < n && after > 0 && across[1] > 0; i++)
         z_dot[i] *= sqrt(before / after);
-    if (body->on_crease) /* the crease's impulse keeps it there */
+    if (body->crease >= 0) /* the crease's impulse keeps it there */
         z_dot[body->crease] = 0;
 }
 
-double gw_guided_step_to_kink(const gw_guided *body, gw_chart *chart, const gw_forces *forces,
-                              double dt, double *z, double *z_dot, gw_step *step)
+/* Integrates for dt, or to the first kink or edge, which is then *at; returns the time used. A body
+ * that began at an edge over which it would go at once is held there. */
+static double integrate_to_kink(gw_guided *body, gw_chart *chart, const gw_forces *forces,
+                                double dt, kink *at, double *z, double *z_dot, gw_step *step)
 {
     double begin[6];
-    kink at;
+    bool meets;
+    memcpy(begin, z_dot, sizeof begin);
+    dt = time_to_kink(body, chart, z_dot, dt);
+    for (;;) {
+        *step = (gw_step){.finite = true, .margin = 1};
+        step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
+        meets = step->finite && meets_kink(body, chart, z, at);
+        if (!meets)
+            return dt;
+        memcpy(z_dot, begin, sizeof begin);
+        double took = go_to_kink(body, chart, forces, dt, at, z, z_dot, step);
+        if (took > 0 || !at->edge || fabs(at->by) > fabs(at->offset))
+            return took;
+        int k = body->def.set.rotation.dof + at->k;
+        body->held |= 1U << k;
+        begin[k] = 0;
+        memcpy(z_dot, begin, sizeof begin);
+    }
+}
+
+/* Moves coordinates that are held at edges by what they lack of these, which is rounding. */
+static void put_on_edges(const gw_guided *body, const gw_chart *chart, double *z)
+{
+    gw_edge_stops stops = gw_guided_edges_at(chart, z);
+    for (int i = 0; i < stops.count && body->held != 0; i++)
+        if (body->held & 1U << stops.k[i] && stops.k[i] != body->crease)
+            z[stops.k[i]] = stops.at[i];
+}
+
+double gw_guided_step_to_kink(gw_guided *body, gw_chart *chart, const gw_forces *forces, double dt,
+                              double *z, double *z_dot, gw_step *step)
+{
+    double begin[6];
+    kink at = {.edge = false};
     gw_nurbs view;
+    gw_step start = {.dissipated = 0};
     if (!chart->flat) {
         view_part(chart, &view);
         chart->shape = &view;
     }
+    gw_guided_begin_at_edges(body, chart, forces, z_dot, &start);
     memcpy(begin, z_dot, sizeof begin);
-    step->finite = gw_guided_integrate(body, chart, forces, dt, z, z_dot, step);
-    if (step->finite && meets_kink(body, chart, z, &at)) {
-        memcpy(z_dot, begin, sizeof begin);
-        dt = go_to_kink(body, chart, forces, dt, &at, z, z_dot, step);
-        if (step->finite)
-            turn_at_kink(body, chart, &at, z, z_dot);
+    double took = integrate_to_kink(body, chart, forces, dt, &at, z, z_dot, step);
+    bool met = at.offset != 0 && step->finite;
+    if (step->finite) {
+        double pressed = gw_guided_pressed_until(body, chart, forces, took, begin, z, z_dot, step);
+        met = met && pressed == took;
+        took = pressed;
     }
+    if (step->finite)
+        put_on_edges(body, chart, z);
+    if (met && at.edge && step->finite) {
+        z[body->def.set.rotation.dof + at.k] = at.by;
+        gw_guided_stop_at_edges(body, chart, z, z_dot, step);
+    } else if (met && step->finite) {
+        turn_at_kink(body, chart, &at, z, z_dot);
+    }
+    body->met_a_kink = met && !at.edge;
+    step->dissipated += start.dissipated;
+    step->edge = step->edge || start.edge;
     chart->shape = chart->set->translation.locus.nurbs;
-    return dt;
+    return took;
 }
 
 /* The coordinate that is at a kink, or -1. */
@@ -289,7 +397,6 @@ static bool stay_on_crease(gw_guided *body, gw_step *step)
                         gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &twist);
     gw_guided_store_state(body, 0, &pose, &twist);
     memcpy(body->z_dot, z_dot, sizeof body->z_dot);
-    body->on_crease = k >= 0;
     body->crease = k;
     return k >= 0;
 }
@@ -298,13 +405,16 @@ static bool stay_on_crease(gw_guided *body, gw_step *step)
 static void cross_kinks(gw_guided *body, const gw_forces *forces, gw_delayed_forces *delayed,
                         double dt, gw_step *step)
 {
-    int at_once = 0;
-    for (int i = 0; i < KINKS && at_once < AT_ONCE && delayed->since < dt && step->finite; i++) {
+    int at_once = 0, edges = 0;
+    for (int i = 0;
+         i < KINKS && edges < EDGES && at_once < AT_ONCE && delayed->since < dt && step->finite;) {
         gw_step part = {.finite = true, .margin = 1};
         bool first = delayed->since == 0;
         double took = gw_guided_chart_step(body, forces, dt - delayed->since, &part);
         delayed->since += took;
-        at_once = took < ONCE * dt ? at_once + 1 : 0;
+        i += body->met_a_kink;
+        edges += !body->met_a_kink;
+        at_once = took >= ONCE * dt ? 0 : body->met_a_kink ? at_once + 1 : at_once;
         gw_step_add(step, &part, first);
     }
 }
@@ -320,7 +430,7 @@ void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double 
     cross_kinks(body, &of_part, &l, dt, step);
     if (step->finite && l.since < dt && stay_on_crease(body, step)) {
         cross_kinks(body, &of_part, &l, dt, step);
-        body->on_crease = false;
+        body->crease = -1;
     }
     if (!step->finite || l.since >= dt)
         return;

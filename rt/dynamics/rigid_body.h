@@ -266,40 +266,52 @@ bool gw_guided_integrate(const gw_guided *body, const gw_chart *chart, const gw_
  * crosses. Returns its length (s). In guided.c. */
 double gw_guided_chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
-/* Kinks of a free-form locus (guided_kinks.c): true if the set has any; integration to the first
- * kink and over it, which returns the time used (s); and a whole step over all kinks in it.
- */
+/* Kinks and edges of a free-form locus (guided_kinks.c): true if the set has any; integration to
+ * the first of them, or to where an edge releases the body, which returns the time used (s); and a
+ * whole step over all of them. */
 bool gw_guided_has_kinks(const gw_submanifold *set);
-double gw_guided_step_to_kink(const gw_guided *body, gw_chart *chart, const gw_forces *forces,
-                              double dt, double *z, double *z_dot, gw_step *step);
+double gw_guided_step_to_kink(gw_guided *body, gw_chart *chart, const gw_forces *forces, double dt,
+                              double *z, double *z_dot, gw_step *step);
 void gw_guided_step_over_kinks(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
-/* Edges of a free-form locus where coordinates k stop, `at` their values there; `out` is 1 at the
- * upper end, -1 at the lower. `since`: time for which the body has been past one (s).
- */
+/* Edges of a free-form locus at which coordinates k are, `at` their values there; `out` is 1 at the
+ * upper end, -1 at the lower. */
 typedef struct gw_edge_stops {
     int count, k[2];
-    double at[2], out[2], since;
+    double at[2], out[2], period[2]; /* and the length of the parameter's range */
 } gw_edge_stops;
 
-/* Finds the edges that z is at or past after a step of dt; false if it is past none. */
-bool gw_guided_find_edges(const gw_chart *chart, const double *z, const double *z_dot, double dt,
-                          gw_edge_stops *stops);
-/* Moves z by what the stops, which changed the velocity from `came` to z_dot, make of the way
- * since. True, with z unchanged, if that is over another edge, which is then added to the stops. */
-bool gw_guided_is_driven_over_edge(const gw_chart *chart, const double *came, const double *z_dot,
-                                   gw_edge_stops *stops, double *z);
+/* Finds the edges that z is at. */
+gw_edge_stops gw_guided_edges_at(const gw_chart *chart, const double *z);
 
-/* Inelastic stop at edges: impulses remove from the n velocities z_dot what leads out over the
- * edges (guided_edges.c). `inertia` is factored by gw_ldl(). */
-void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *z_dot);
-/* The momenta M z' of n velocities; M is factored by gw_ldl(). */
-void gw_guided_momentum(double (*inertia)[6], int n, const double *z_dot, double *momentum);
-/* The same stop of a body that came with this momentum and the velocities `came` past the edges, to
- * which it is taken back, where the inertia is this one: with z_dot it has the momenta along the
- * edges, and at most the energy with which it came. */
-void gw_guided_stop_momentum(double (*inertia)[6], int n, const gw_edge_stops *stops,
-                             const double *momentum, const double *came, double *z_dot);
+/* Inelastic stop at edges: impulses p >= 0 remove from the n velocities (or accelerations) v what
+ * leads out over the edges (guided_edges.c). `inertia` is factored by gw_ldl(). */
+void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *v,
+                            double p[2]);
+
+/* Holds coordinates (bits, two at most): v - M^-1 E p, with p such that v_k = 0. */
+void gw_guided_hold(double (*inertia)[6], int n, unsigned held, double *v, double p[6]);
+
+/* The body at a point of the chart, in guided.c: the mass matrix, factored by gw_ldl(), and the
+ * kinetic energy, returned (J); and z'' without held coordinates, t s after the forces' start. */
+double gw_guided_inertia_at(const gw_guided *body, const gw_chart *chart, const double *z,
+                            const double *z_dot, double (*inertia)[6]);
+void gw_guided_acceleration_at(const gw_guided *body, const gw_chart *chart,
+                               const gw_forces *forces, double t, const double *z,
+                               const double *z_dot, double (*inertia)[6], double *z_ddot);
+
+/* At the start of a part of a step, at z = 0: stops the body at edges over which it would go, and
+ * holds the coordinates that are pressed against them. */
+void gw_guided_begin_at_edges(gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                              double *z_dot, gw_step *step);
+/* Stops the body at the edges that z is at. */
+void gw_guided_stop_at_edges(const gw_guided *body, const gw_chart *chart, const double *z,
+                             double *z_dot, gw_step *step);
+/* The time, at most dt, up to which the edges that hold coordinates are pressed; z and z_dot are
+ * those after dt, or then after that time, as is the step's result. `begin`: z' at the start. */
+double gw_guided_pressed_until(const gw_guided *body, const gw_chart *chart,
+                               const gw_forces *forces, double dt, const double *begin, double *z,
+                               double *z_dot, gw_step *step);
 
 /* Kinetic energy before and after a step, and the work of the hand and of gravity in it (J). */
 typedef struct gw_step_energies {
@@ -308,9 +320,6 @@ typedef struct gw_step_energies {
 
 gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, const gw_pose *to,
                                     const gw_twist *twist, const gw_step *step);
-/* Closes the energy balance of a stop at an edge; returns the factor to scale the velocity by.
- * `dissipated`: by damping (J). */
-double gw_guided_dissipate_at_edge(double dissipated, gw_step_energies *e, gw_step *step);
 /* False where a step over a singular point of a shape created more energy than there was. */
 bool gw_guided_balances(const gw_step *step, const gw_step_energies *e);
 

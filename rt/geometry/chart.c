@@ -99,7 +99,10 @@ void gw_chart_centre_at(gw_chart *chart, const double parameter[2])
         gw_chart_bounds(s, k, &low, &high);
         x[k] = s->direction[k].closed ? x[k] : fmin(fmax(x[k], low), high);
     }
-    chart->flat = gw_nurbs_moving_coordinates(s, x, chart->parameter, &chart->plane);
+    const gw_tangent_plane *pole = gw_nurbs_coordinates(s, x, chart->parameter);
+    chart->flat = pole != NULL;
+    if (pole)
+        chart->plane = *pole;
 }
 
 /* Stores the shape's derivatives at the centre: `at`, which is of second order at `parameter`, if
@@ -647,10 +650,8 @@ bool gw_chart_serves(const gw_chart *chart, const double *z)
         at[k] += z[chart->set->rotation.dof + k];
     if (chart->flat)
         return hypot(at[0], at[1]) < GW_POLE_SERVES * chart->plane.reach;
-    gw_tangent_plane better;
     double coordinates[2];
-    return !gw_nurbs_moving_coordinates(chart->set->translation.locus.nurbs, at, coordinates,
-                                        &better);
+    return !gw_nurbs_coordinates(chart->set->translation.locus.nurbs, at, coordinates);
 }
 
 void gw_chart_update_start(const gw_chart *chart, const double *z, gw_submanifold *set)

@@ -396,9 +396,8 @@ static bool allocate_direction(gw_nurbs_direction *d, int degree, int count)
     d->reciprocals = calloc(rows * knots, sizeof *d->reciprocals);
     d->kinks = malloc(knots * sizeof *d->kinks);
     d->bends = malloc(knots * sizeof *d->bends);
-    d->uneven = malloc(knots * sizeof *d->uneven);
     d->rates = malloc(knots * sizeof *d->rates);
-    return d->knots && d->reciprocals && d->kinks && d->bends && d->uneven && d->rates;
+    return d->knots && d->reciprocals && d->kinks && d->bends && d->rates;
 }
 
 /* A trim, moved onto a knot that is nearer than the shortest span allowed. */
@@ -590,12 +589,10 @@ static void note_knot(gw_nurbs *s, int k, int before, int after, int repeats, do
     }
     if (repeats < d->degree - 3)
         return;
-    if (repeats < d->degree - 1)
-        d->rates[d->rate_count++] = x;
-    else if (holds_across(s, k, before, after, bends_at_once))
+    if (repeats >= d->degree - 1 && holds_across(s, k, before, after, bends_at_once))
         d->bends[d->bend_count++] = x;
     else
-        d->uneven[d->uneven_count++] = x;
+        d->rates[d->rate_count++] = x;
 }
 
 static void find_kinks(gw_nurbs *s, int k)
@@ -739,7 +736,6 @@ void gw_nurbs_put(gw_nurbs *s)
         free(s->direction[k].reciprocals);
         free(s->direction[k].kinks);
         free(s->direction[k].bends);
-        free(s->direction[k].uneven);
         free(s->direction[k].rates);
     }
     for (int k = 0; k < 4; k++) {

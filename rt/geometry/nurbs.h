@@ -36,9 +36,7 @@ typedef struct gw_nurbs_direction {
     double *kinks;       /* ascending; the seam as `low` */
     int bend_count;      /* those at which the tangent is continuous and the curvature jumps */
     double *bends;
-    int uneven_count; /* those at which only derivatives by the parameter jump */
-    double *uneven;
-    int rate_count; /* others, at which the third or fourth derivative jumps */
+    int rate_count; /* others, at which a derivative by the parameter jumps, up to the fourth */
     double *rates;
     bool partial;   /* a view of a part (gw_nurbs_set_part()) */
     double part[2]; /* its bounds, beyond which its polynomials are extended */

@@ -33,9 +33,6 @@
 #define STEPS      32   /* along a meridian, to the middle of the domain */
 #define ITERATIONS 16
 
-#define UNEVEN      0.02 /* of the domain: so near to an uneven knot a plane is used */
-#define POINT_REACH 0.05 /* of the size: reach of planes at points that are not poles */
-
 /* ---- the tangent plane ----------------------------------------------------------------------- */
 
 /* The derivative of this order along a meridian, away from the pole. */
@@ -154,10 +151,9 @@ static void find_reach(const gw_nurbs *s, gw_nurbs_pole *p)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-bool gw_nurbs_has_planes(const gw_nurbs *s)
+bool gw_nurbs_has_poles(const gw_nurbs *s)
 {
-    bool poles = s->pole[0] || s->pole[1] || s->pole[2] || s->pole[3];
-    return poles || s->direction[0].uneven_count > 0 || s->direction[1].uneven_count > 0;
+    return s->pole[0] || s->pole[1] || s->pole[2] || s->pole[3];
 }
 
 /* x and y of parameters near a pole. */
@@ -197,49 +193,6 @@ const gw_tangent_plane *gw_nurbs_coordinates(const gw_nurbs *s, const double par
     return NULL;
 }
 
-/* True near an uneven knot, except near an edge, which must be detected in its parameter. */
-static bool is_near_uneven(const gw_nurbs *s, const double parameter[2])
-{
-    bool near = false;
-    for (int k = 0; k < s->dimension; k++) {
-        const gw_nurbs_direction *d = &s->direction[k];
-        double range = d->high - d->low, margin = UNEVEN * range;
-        bool ends = parameter[k] < d->low + 2 * margin || parameter[k] > d->high - 2 * margin;
-        if (ends && !d->closed)
-            return false;
-        for (int i = 0; i < d->uneven_count; i++) {
-            double off = parameter[k] - d->uneven[i];
-            near = near || fabs(d->closed ? remainder(off, range) : off) < margin;
-        }
-    }
-    return near;
-}
-
-bool gw_nurbs_moving_coordinates(const gw_nurbs *s, const double parameter[2],
-                                 double coordinates[2], gw_tangent_plane *plane)
-{
-    const gw_tangent_plane *pole = gw_nurbs_coordinates(s, parameter, coordinates);
-    gw_nurbs_point at;
-    if (pole)
-        *plane = *pole;
-    if (pole || !is_near_uneven(s, parameter))
-        return pole != NULL;
-    gw_nurbs_evaluate(s, parameter, 2, NULL, &at);
-    bool curve = s->dimension == 1;
-    gw_vec3 n = curve ? gw_v3(0, 0, 0) : gw_nurbs_normal(s, parameter, &at), e = at.d[1][0];
-    if (!(gw_norm(e) > 0) || (!curve && !(gw_norm2(n) > 0)))
-        return false;
-    e = gw_unit(e);
-    *plane = (gw_tangent_plane){.point = at.d[0][0],
-                                .e1 = e,
-                                .e2 = gw_cross(n, e),
-                                .n = n,
-                                .reach = POINT_REACH * s->size,
-                                .parameter = {parameter[0], parameter[1]}};
-    coordinates[0] = coordinates[1] = 0;
-    return true;
-}
-
 /* First guess: parameters on the meridian that leaves towards (x, y), at the distance given by its
  * first derivative. */
 static void first_guess(const gw_nurbs *s, const gw_nurbs_pole *p, const double xy[2], double far,
@@ -277,13 +230,11 @@ static double left_of(const gw_tangent_plane *t, const gw_nurbs_point *at, const
 }
 
 /* Newton's step; false where there is none. */
-static bool step_of(const gw_nurbs *s, const double left[2], const double by[2][2], double step[2])
+static bool step_of(const double left[2], const double by[2][2], double step[2])
 {
     double det = by[0][0] * by[1][1] - by[0][1] * by[1][0];
     step[0] = (left[0] * by[1][1] - left[1] * by[0][1]) / det;
     step[1] = (left[1] * by[0][0] - left[0] * by[1][0]) / det;
-    if (s->dimension == 1)
-        step[0] = left[0] / by[0][0], step[1] = 0;
     return isfinite(step[0]) && isfinite(step[1]);
 }
 
@@ -306,40 +257,13 @@ static bool find_about_pole(const gw_nurbs *s, const gw_nurbs_pole *p, const dou
         double off = left_of(&p->plane, &at, xy, left, by);
         if (off <= 4e-16 * s->size)
             return true;
-        if (!step_of(s, left, (const double(*)[2])by, step))
+        if (!step_of(left, (const double(*)[2])by, step))
             return false;
         double away = p->sign * (parameter[p->out] - p->end);
         away = fmax(away + p->sign * step[p->out], 0.25 * away);
         parameter[p->out] = p->end + p->sign * fmin(away, 0.75 * (d->high - d->low));
         parameter[1 - p->out] += fmin(fmax(step[1 - p->out], -most), most);
         if (off < 1e-8 * far)
-            return true;
-    }
-    return false;
-}
-
-/* The parameters at (x, y) about a point that is not a pole. */
-static bool find_about_point(const gw_nurbs *s, const gw_tangent_plane *t, const double xy[2],
-                             double parameter[2])
-{
-    parameter[0] = t->parameter[0];
-    parameter[1] = t->parameter[1];
-    for (int i = 0; i < ITERATIONS; i++) {
-        gw_nurbs_point at;
-        double left[2], by[2][2], step[2];
-        gw_nurbs_evaluate(s, parameter, 1, NULL, &at);
-        double off = left_of(t, &at, xy, left, by);
-        if (s->dimension == 1)
-            off = fabs(left[0]);
-        if (off <= 4e-16 * s->size)
-            return true;
-        if (!step_of(s, left, (const double(*)[2])by, step))
-            return false;
-        for (int k = 0; k < 2; k++) {
-            double most = 0.1 * (s->direction[k].high - s->direction[k].low);
-            parameter[k] += fmin(fmax(step[k], -most), most);
-        }
-        if (off < 1e-10 * s->size)
             return true;
     }
     return false;
@@ -438,39 +362,21 @@ static bool from_parameters(const gw_tangent_plane *p, const gw_nurbs_point *at,
     return true;
 }
 
-/* For a curve C(x): C_x = C' / x', C_xx = (C'' - C_x x'') / x'^2, and so on. */
-static void along_tangent(const gw_tangent_plane *t, const gw_nurbs_point *at, gw_nurbs_point *to)
-{
-    double x1 = gw_dot(at->d[1][0], t->e1), x2 = gw_dot(at->d[2][0], t->e1);
-    double x3 = gw_dot(at->d[3][0], t->e1);
-    *to = (gw_nurbs_point){.d = {{at->d[0][0]}}};
-    to->d[1][0] = gw_scale(1 / x1, at->d[1][0]);
-    to->d[2][0] = gw_scale(1 / (x1 * x1), gw_mul_add(at->d[2][0], -x2, to->d[1][0]));
-    gw_vec3 third = gw_mul_add(at->d[3][0], -x3, to->d[1][0]);
-    third = gw_mul_add(third, -3 * x1 * x2, to->d[2][0]);
-    to->d[3][0] = gw_scale(1 / (x1 * x1 * x1), third);
-}
-
 bool gw_tangent_plane_evaluate(const gw_nurbs *s, const gw_tangent_plane *p, const double xy[2],
                                int order, double parameter[2], gw_nurbs_point *point)
 {
     assert(isfinite(xy[0]) && isfinite(xy[1]) && order >= 0 && order <= GW_NURBS_ORDER);
-    bool found = p->pole ? find_about_pole(s, p->pole, xy, parameter)
-                         : find_about_point(s, p, xy, parameter);
+    bool found = find_about_pole(s, p->pole, xy, parameter);
     gw_nurbs_point at = {{{{0, 0, 0}}}};
     height t = {{{0}}};
     if (!point)
         return found;
-    bool core = p->pole && hypot(xy[0], xy[1]) < CORE * s->size;
+    bool core = hypot(xy[0], xy[1]) < CORE * s->size;
     if (!core)
         gw_nurbs_evaluate(s, parameter, order, NULL, &at);
-    if (s->dimension == 1) {
-        along_tangent(p, &at, point);
-        return found;
-    }
     t.h[0][0] = core ? 0 : gw_dot(gw_sub(at.d[0][0], p->point), p->n);
     bool regular = core || order == 0 || from_parameters(p, &at, order, &t);
-    if (core || (!regular && p->pole))
+    if (core || !regular)
         taylor_height(p->pole, xy, &t);
     for (int k = 0; k <= GW_NURBS_ORDER; k++)
         for (int l = 0; k + l <= GW_NURBS_ORDER; l++)

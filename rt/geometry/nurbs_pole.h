@@ -16,13 +16,11 @@
 #define GW_POLE_MERIDIANS 32  /* samples round a pole */
 #define GW_POLE_SERVES    0.9 /* of `reach`: farther out x and y are not used */
 
-/* The tangent plane at a pole or another point of a surface, or the tangent of a curve, along e1.
- */
+/* The tangent plane at a pole of a surface. */
 typedef struct gw_tangent_plane {
     gw_vec3 point, e1, e2, n;
     double reach; /* |(x, y)| up to which there is a height (m) */
     const struct gw_nurbs_pole *pole;
-    double parameter[2]; /* of the point, if it is not a pole */
 } gw_tangent_plane;
 
 typedef struct gw_nurbs_pole {
@@ -42,8 +40,8 @@ typedef struct gw_nurbs_pole {
  * exhausted. All other members must be complete. Not RT safe. */
 bool gw_nurbs_make_poles(gw_nurbs *surface);
 
-/* True if there are points where charts use x and y in place of the parameters. */
-bool gw_nurbs_has_planes(const gw_nurbs *nurbs);
+/* True if there are poles, near which charts use x and y in place of the parameters. */
+bool gw_nurbs_has_poles(const gw_nurbs *nurbs);
 
 /* The pole near these parameters, if x and y, which are set, are the better coordinates; or NULL.
  * Where the surface bends unevenly about the pole, parameters near it may be out of `reach`. */
@@ -54,14 +52,6 @@ const gw_nurbs_pole *gw_nurbs_pole_near(const gw_nurbs *surface, const double pa
  * or the parameters themselves, with NULL. */
 const gw_tangent_plane *gw_nurbs_coordinates(const gw_nurbs *nurbs, const double parameter[2],
                                              double coordinates[2]);
-
-/*
- * The same for integration: also near knots where second derivatives by the parameters jump, which
- * would break an integrator's order, x and y of the plane at the point itself. False: the
- * parameters.
- */
-bool gw_nurbs_moving_coordinates(const gw_nurbs *nurbs, const double parameter[2],
-                                 double coordinates[2], gw_tangent_plane *plane);
 
 /*
  * The parameters at x and y, within the domain or past an edge, and the point there with d[k][l]

@@ -688,7 +688,7 @@ static void assert_same_shape(const gw_nurbs *a, const gw_nurbs *b)
         assert_int_equal(p->closed, q->closed);
         assert_same_numbers(p->kinks, p->kink_count, q->kinks, q->kink_count);
         assert_same_numbers(p->bends, p->bend_count, q->bends, q->bend_count);
-        assert_same_numbers(p->uneven, p->uneven_count, q->uneven, q->uneven_count);
+        assert_same_numbers(p->rates, p->rate_count, q->rates, q->rate_count);
     }
     assert_int_equal(a->tree->node_count, b->tree->node_count);
     assert_int_equal(a->tree->leaf_count, b->tree->leaf_count);
