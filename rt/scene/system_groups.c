@@ -22,8 +22,8 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-/* The enabled constraints of a body on distances, and those of them on free-form shapes with bends;
- * whether one follows a normal or tangent. */
+/* The enabled constraints of a body on distances, and those of them on free-form shapes with bends
+ * or ends; whether one follows a normal or tangent. */
 typedef struct bent_body {
     int distances, bent;
     bool follows;
@@ -102,8 +102,8 @@ static bool moves_with_others(const gw_scene *s, int body)
     return true;
 }
 
-/* True if the body's set has no closed form and its substeps are to end at bends, as those of
- * closures do (rt/dynamics/system_kinks.c). */
+/* True if the body's set has no closed form and its substeps are to end at bends and ends, as those
+ * of closures do (rt/dynamics/system_kinks.c). */
 static bool is_general_on_bends(const grouping *g, int body)
 {
     return body >= 0 && g->bent[body].bent > 0 && g->bent[body].distances > 1 &&
@@ -120,12 +120,20 @@ static void relate_bound(grouping *g, const gw_scene_constraint *c)
         relate_objects(g, a, b, false);
 }
 
-/* True if a feature is a free-form shape with bends. */
+/* True if a feature is a free-form shape with bends, or a smooth one with ends. */
 static bool is_bent(const gw_scene *s, const gw_feature_ref *ref)
 {
     gw_element e;
-    return gw_scene_element(s, ref, &e) && e.nurbs &&
-           e.nurbs->direction[0].bend_count + e.nurbs->direction[1].bend_count > 0;
+    if (!gw_scene_element(s, ref, &e) || !e.nurbs)
+        return false;
+    bool bends = false, kinks = false, ends = false;
+    for (int k = 0; k < e.nurbs->dimension; k++) {
+        const gw_nurbs_direction *d = &e.nurbs->direction[k];
+        bends = bends || d->bend_count > 0;
+        kinks = kinks || d->kink_count > 0;
+        ends = ends || !d->closed;
+    }
+    return bends || (ends && !kinks);
 }
 
 static void count_bent(const gw_scene *s, bent_body *of_body)

@@ -664,15 +664,19 @@ const saddle = (degree, count = degree + 3, half = 0.4) => {
 
 // A box that hangs from a point of it, on or at a distance from a shape, and is driven to its edge, along that and
 // away from it.
-const driven = (geometry, constraint, gravity, rate) => ({
+const driven = (geometry, constraint, gravity, rate, onPlane) => ({
   rate,
   gravity,
   objects: [
     { id: 'shape', geometry, fixed: true },
+    sized('wall', [0.1, 0.1, 0.1], { pose: { p: [0, 0, -2], q: [1, 0, 0, 0] }, free: false, fixed: true }),
     sized('box', [0.16, 0.06, 0.04], { pose: { p: [-0.08, 0, 0], q: [1, 0, 0, 0] }, body: { mass: 1 } }),
   ],
   features: [{ id: 'box/front', point: [0.08, 0.01, 0] }],
-  constraints: [{ id: 'on', a: 'box/front', ...constraint }],
+  constraints: [
+    { id: 'on', a: 'box/front', ...constraint },
+    ...(onPlane ? [{ id: 'plane', type: 'coincident', a: 'box/center', b: 'wall/mid-y' }] : []),
+  ],
 });
 const onSheet = { type: 'coincident', b: 'shape/surface' };
 const atEdges = {
@@ -690,16 +694,24 @@ const atEdges = {
     { type: 'normal', a: 'box/axis-z', b: 'shape/surface' },
     [6, 2, -4],
   ],
+  'at a distance from a saddle and on a plane': [
+    saddle(3).sheet,
+    { type: 'distance', value: 0.03, b: 'shape/surface' },
+    [6, 0, -4],
+    1e-5, // a one-body system: loads of ends are constant within a step
+  ],
   'on a wire': [saddle(3).wire, { type: 'coincident', b: 'shape/curve' }, [6, 2, -4]],
 };
-for (const [what, [geometry, constraint, gravity]] of Object.entries(atEdges))
+for (const [what, [geometry, constraint, gravity, most = 1e-8]] of Object.entries(atEdges))
   test(`at an edge, along it and away from it a body goes the same way at any rate: ${what}`, () => {
     const rates = [500, 1000, 4000];
-    const done = rates.map((rate) => run(driven(geometry, constraint, gravity, rate), 1.2));
+    const done = rates.map((rate) =>
+      run(driven(geometry, constraint, gravity, rate, what.endsWith('on a plane')), 1.2),
+    );
     for (const t of [0.4, 0.6, 0.8, 1, 1.19])
       for (const i of [0, 1]) {
         const off = far(done[i].p(t * rates[i], 'box'), done[2].p(t * rates[2], 'box'));
-        assert.ok(off < 1e-8, `${off} m at ${t} s, ${rates[i]} Hz`);
+        assert.ok(off < most, `${off} m at ${t} s, ${rates[i]} Hz`);
       }
     assert.ok(done[1].summary.events.some(({ kind }) => kind === 'edge'));
     assert.deepEqual(told(done[1]), []);
