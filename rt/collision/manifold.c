@@ -21,7 +21,8 @@ enum { FOUND_MAX = 2 * 3 * GW_FEATURE_POINTS + 2 };
 static const gw_curvatures flat;       /* none */
 static const double same_place = 1e-9; /* m */
 static const double skew = 0.3;        /* least sine of the angle between crossing edges */
-static const double steep = 0.1; /* slope of an edge from which it crosses a side, not lies on it */
+static const double level = 1e-3;      /* slope of an edge up to which it lies on a face, and */
+static const double steep = 0.1;       /* up to which it does so unless it is the nearest */
 
 /* Manifold under construction; normals point from b towards a. */
 typedef struct builder {
@@ -77,29 +78,38 @@ static void add_above_face(builder *m, const gw_reference_face *face, bool on_b,
     *add_found(m) = on_b ? t : gw_manifold_point_swapped(&t);
 }
 
-/* Fixes the normal to two edges, along d of a and e of b, or to b where it is not across both (the
- * side of a cone), or where they are so nearly parallel that it would turn much faster than they
- * do.
- */
+/* Where the line along d is nearest to the line along e that is at q from it, as a fraction of d:
+ * x = (q x e) . (d x e) / |d x e|^2. */
+static double line_fraction(gw_vec3 d, gw_vec3 e, gw_vec3 q)
+{
+    gw_vec3 across = gw_cross(d, e);
+    return gw_dot(gw_cross(q, e), across) / gw_norm2(across);
+}
+
+/* Fixes the normal to two edges, along d of a and e of b, which it is across, or to b where they
+ * are so nearly parallel that it would turn much faster than they do. The normal of a distance near
+ * zero is inaccurate; its side is not. */
 static void follow_edges(gw_manifold_point *point, gw_vec3 d, gw_vec3 e)
 {
     d = gw_unit(d);
     e = gw_unit(e);
     gw_vec3 across = gw_cross(d, e);
-    double size = gw_norm(across);
-    point->kind = GW_NORMAL_IN_B;
-    if (!(size > skew && fabs(gw_dot(across, point->normal)) > size * (1 - 1e-8)))
-        return;
-    point->kind = GW_NORMAL_ACROSS;
-    point->edge_a = d;
-    point->edge_b = gw_dot(across, point->normal) < 0 ? gw_neg(e) : e;
+    double size = gw_norm(across), side = gw_dot(across, point->normal) < 0 ? -1 : 1;
+    point->normal = gw_scale(side / size, across);
+    point->gap =
+        gw_dot(point->normal, gw_sub(point->a, point->b)) - point->radius_a - point->radius_b;
+    point->kind = size > skew ? GW_NORMAL_ACROSS : GW_NORMAL_IN_B;
+    point->edge_a = size > skew ? d : gw_v3(0, 0, 0);
+    point->edge_b = gw_scale(size > skew ? side : 0, e);
 }
 
-/* A sharp edge along d, p on it, over a side of the reference face: edge across edge with the
- * normal n ~ d x e. Not where they overlap: the nearest pair stands for that. */
-static void add_edge_crossing(builder *m, const gw_reference_face *face, bool on_b, gw_vec3 p,
-                              gw_vec3 d, int side, double radius, uint32_t feature,
-                              uint32_t face_feature)
+/* A sharp edge along d, p on it at the fraction `at`, over a side of the reference face: edge
+ * across edge with the normal n ~ d x e. Not where they overlap: the nearest pair stands for that.
+ * Where the lines are nearest beyond an end of the edges, the normal is fixed to the face. One that
+ * is nearly level is taken only where it is the nearest pair; false if it is not. */
+static bool add_edge_crossing(builder *m, const gw_reference_face *face, bool on_b, gw_vec3 p,
+                              double at, gw_vec3 d, int side, double radius, bool is_level,
+                              uint32_t feature, uint32_t face_feature)
 {
     gw_vec3 foot = gw_mul_add(p, face->offset - gw_dot(face->normal, p), face->normal);
     gw_vec3 e = gw_sub(face->p[(side + 1) % face->count], face->p[side]);
@@ -107,17 +117,25 @@ static void add_edge_crossing(builder *m, const gw_reference_face *face, bool on
     n = gw_dot(n, face->normal) < 0 ? gw_neg(n) : n;
     double gap = gw_dot(n, gw_sub(p, foot)) - radius;
     bool outward = gw_dot(n, gw_cross(e, face->normal)) > 0;
-    if (gap > m->reach || gap < fmax(0, m->nearest.distance) - same_place || !outward)
-        return;
+    bool nearest = fabs(gap - m->nearest.distance) <= same_place;
+    if (gap > m->reach || gap < fmax(0, m->nearest.distance) - same_place || !outward ||
+        (is_level && !nearest))
+        return !is_level;
     gw_manifold_point t = {.a = p,
                            .b = foot,
                            .radius_a = radius,
+                           .kind = GW_NORMAL_IN_B,
                            .normal = n,
                            .gap = gap,
                            .feature_a = feature,
                            .feature_b = face_feature};
-    follow_edges(&t, d, e);
+    gw_vec3 q = gw_sub(foot, p);
+    double x = at + line_fraction(d, e, q), y = line_fraction(e, d, gw_neg(q));
+    y += gw_dot(e, gw_sub(foot, face->p[side])) / gw_norm2(e);
+    if (x > 0 && x < 1 && y > 0 && y < 1)
+        follow_edges(&t, d, e);
     *add_found(m) = on_b ? t : gw_manifold_point_swapped(&t);
+    return true;
 }
 
 /* Clips the segment p + t d, t in 0 .. 1, against the sides of the face. Out: the part t[0] .. t[1]
@@ -174,7 +192,7 @@ static void add_incident_feature(builder *m, const gw_reference_face *face, bool
         if (!clip_segment(face, f->p[i], d, t, side))
             continue;
         bool sharp = rounding == 0 && f->radius[i] == 0 && f->radius[k] == 0 && face->count > 0;
-        bool across = sharp && fabs(gw_dot(d, face->normal)) > steep * gw_norm(d);
+        double slope = fabs(gw_dot(d, face->normal)) / gw_norm(d);
         for (int end = 0; end < 2; end++) {
             if (side[end] < 0)
                 continue;
@@ -182,10 +200,10 @@ static void add_incident_feature(builder *m, const gw_reference_face *face, bool
             gw_vec3 p = gw_mul_add(f->p[i], t[end], d);
             uint32_t edge_feature = (uint32_t)f->id[i] | GW_FEATURE_EDGE;
             uint32_t side_feature = face_feature + ((uint32_t)side[end] << 8) + GW_FEATURE_SIDE;
-            if (across)
-                add_edge_crossing(m, face, on_b, p, d, side[end], radius, edge_feature,
-                                  side_feature);
-            else
+            bool crosses = sharp && slope > level &&
+                           add_edge_crossing(m, face, on_b, p, t[end], d, side[end], radius,
+                                             slope <= steep, edge_feature, side_feature);
+            if (!crosses)
                 add_above_face(m, face, on_b, p, radius, edge_feature, side_feature);
         }
     }
@@ -222,14 +240,6 @@ static gw_vec3 on_segment(const gw_support_feature *s, double t)
     return gw_mul_add(s->p[0], t, gw_sub(s->p[1], s->p[0]));
 }
 
-/* Where the line along d is nearest to the line along e that is at q from it:
- * x = (q x e) . (d x e) / |d x e|^2, within the segment. */
-static double line_fraction(gw_vec3 d, gw_vec3 e, gw_vec3 q)
-{
-    gw_vec3 across = gw_cross(d, e);
-    return fmin(1, fmax(0, gw_dot(gw_cross(q, e), across) / gw_norm2(across)));
-}
-
 static bool are_parallel(const gw_support_feature *a, const gw_support_feature *b)
 {
     gw_vec3 d = gw_unit(gw_sub(a->p[1], a->p[0])), e = gw_unit(gw_sub(b->p[1], b->p[0]));
@@ -244,7 +254,7 @@ static int nearest_fractions(const gw_support_feature *a, const gw_support_featu
     gw_vec3 d = gw_sub(a->p[1], a->p[0]), e = gw_sub(b->p[1], b->p[0]);
     if (!are_parallel(a, b)) {
         gw_vec3 q = gw_sub(b->p[0], a->p[0]);
-        x[0] = line_fraction(d, e, q);
+        x[0] = fmin(1, fmax(0, line_fraction(d, e, q)));
         y[0] = nearest_fraction(b, on_segment(a, x[0]));
         x[0] = nearest_fraction(a, on_segment(b, y[0]));
         return 1;
@@ -311,7 +321,7 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
                            .feature_a = feature_of(a, x),
                            .feature_b = feature_of(b, y),
                            .bend = bend};
-    if (cross)
+    if (cross && a->radius[0] == a->radius[1] && b->radius[0] == b->radius[1]) /* not of a cone */
         follow_edges(&t, gw_sub(a->p[1], a->p[0]), gw_sub(b->p[1], b->p[0]));
     if (t.gap <= m->reach)
         *add_found(m) = t;
