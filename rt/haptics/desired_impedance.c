@@ -28,7 +28,7 @@
 #define GAIN_GROWTH   1.25       /* in a tick, near a singular posture */
 #define MOST_GIVEN    0.02       /* of the felt kinetic energy in a tick: the tank gives it back */
 #define MOST_TAKEN    (1 - 1e-9) /* of it: what is left of a direction can still be scaled */
-#define OWED          1e-9       /* J: less is rounding */
+#define EXCESS        1e-9       /* J: less is rounding */
 #define TAKEN_HIDDEN  0.5        /* of it, where bodies move that the held one does not show */
 #define TOLD_AGAIN    2.0        /* of what was told */
 #define MOMENT        10   /* ticks for which the held frame may show nothing of a direction */
@@ -585,16 +585,16 @@ static double scale_along(const desired_basis *x, const bool chosen[6], double e
  * move that the held one does not show, neither does what S gains or loses by their motion: at most
  * W_d counts. They may gain what x' cannot pay. Such sums are told as far as W_d made them.
  */
-gw_wrench gw_desired_settle(gw_desired_impedance *d, const gw_operational_state *end,
-                            const double by_impulses[6], double work)
+gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_state *end,
+                                  const double by_impulses[6], double work)
 {
     double own[6][6], n[6][6], twist[6], before[6], y[6], f[6] = {0}, moves = 0;
     double factor[6] = {1, 1, 1, 1, 1, 1};
     bool near[6], far[6];
     desired_basis x;
     gw_quat q = end->pose.q;
-    assert(d->is_booked);
-    d->is_booked = false;
+    assert(d->is_audited);
+    d->is_audited = false;
     turn_to_axes(q, (const double(*)[6])end->inverse_inertia, own);
     in_axes(q, end->twist.v, end->twist.w, twist);
     row_in_axes(q, by_impulses, before);
@@ -627,13 +627,13 @@ gw_wrench gw_desired_settle(gw_desired_impedance *d, const gw_operational_state 
     return in_world(q, f);
 }
 
-double gw_desired_owed(gw_desired_impedance *d, double kinetic)
+double gw_desired_excess(gw_desired_impedance *d, double kinetic)
 {
-    double owed = fmax(-d->tank, fmin(d->worked, d->unseen));
-    if (!(owed > fmax(SAME_ENERGY * kinetic + OWED, TOLD_AGAIN * d->told)))
+    double excess = fmax(-d->tank, fmin(d->worked, d->unseen));
+    if (!(excess > fmax(SAME_ENERGY * kinetic + EXCESS, TOLD_AGAIN * d->told)))
         return 0;
-    d->told = owed;
-    return owed;
+    d->told = excess;
+    return excess;
 }
 
 /* The free acceleration is a mean over the step where M_d is lighter than the model. */
@@ -805,7 +805,7 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
                 take_out_work(d, &x, (const double(*)[6])own, quadratic);
         }
         turn_to_world(q, (const double(*)[6])d->inverse, state->inverse_inertia);
-        d->is_booked = from == state;
+        d->is_audited = from == state;
         d->shaped = shaped_energy(&x, d->twist);
         if (from == state)
             take_amid(d, lighter);

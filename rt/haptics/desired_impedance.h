@@ -55,13 +55,13 @@ typedef struct gw_desired_impedance {
     int too_light;                            /* directions felt heavier than desired */
     bool has_last;                            /* of the last tick, in the held frame's axes: */
     double last_share[6][6], last_gain[6][6]; /* m Lambda^-1 m, and V g V^T */
-    bool shows_all; /* all of the model's motion is that of the held frame, as judged by some */
-    bool is_judged; /* ticks, once there was one; */
-    int differs;    /* ticks in a row that say otherwise */
-    bool is_booked; /* a desired mass acts in this tick, and nothing inside the model is stiff: */
-    double shaped;  /* 1/2 x'^T (M - Lambda) x' as it begins (J) */
-    double told;    /* by gw_desired_owed() (J) */
-    double worked, unseen; /* sums of gw_desired_settle(), for gw_desired_owed() (J) */
+    bool shows_all;  /* all of the model's motion is that of the held frame, as judged by some */
+    bool is_judged;  /* ticks, once there was one; */
+    int differs;     /* ticks in a row that say otherwise */
+    bool is_audited; /* a desired mass acts in this tick, and nothing inside the model is stiff: */
+    double shaped;   /* 1/2 x'^T (M - Lambda) x' as it begins (J) */
+    double told;     /* by gw_desired_excess() (J) */
+    double worked, unseen; /* sums of gw_desired_make_passive(), for gw_desired_excess() (J) */
     double tank;           /* what the desired mass took from the model and may give back (J) */
     double energy, power;  /* of the spring (J), of the damper (W), as the tick begins */
 } gw_desired_impedance;
@@ -103,17 +103,17 @@ bool gw_desired_is_stiff_with(const gw_desired_impedance *a, const gw_desired_im
 gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *applied,
                             const gw_pose *pose, const gw_twist *twist);
 
-/* After the model's step, where the tick `is_booked`: the impulse on the model, in world axes at
+/* After the model's step, where the tick `is_audited`: the impulse on the model, in world axes at
  * the held frame, that takes out what the step gained from the desired mass. `end`: the model's
  * pose, twist and inverse inertia there; `by_impulses`: the part of the twist that impulses of
  * contacts made; `work`: of the wrench on the model less that of hand, spring and damper (J). */
-gw_wrench gw_desired_settle(gw_desired_impedance *d, const gw_operational_state *end,
-                            const double by_impulses[6], double work);
+gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_state *end,
+                                  const double by_impulses[6], double work);
 
 /* What the model gained so far from the desired mass and could not be taken out of the held frame's
  * motion (J), as other bodies have it; 0 up to 1e-6 of the model's kinetic energy, and until it is
  * twice what was told last. */
-double gw_desired_owed(gw_desired_impedance *d, double kinetic);
+double gw_desired_excess(gw_desired_impedance *d, double kinetic);
 
 /* 1/2 x_h^T k_d x_h (J), and the work of b_d x_h' in a tick (J) that ends at `pose` and `twist`. */
 double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose);

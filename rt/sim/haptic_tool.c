@@ -492,7 +492,7 @@ static double work_along(const gw_wrench *w, const gw_twist *displacement)
 }
 
 /* Takes out what the step gained from the desired mass, by an impulse at the held frame. */
-static void settle_desired(gw_haptic_tool *tool, double shaping)
+static void make_desired_passive(gw_haptic_tool *tool, double shaping)
 {
     double columns[GW_MODEL_MAX_DOF][6], dv[GW_MODEL_MAX_DOF], force[GW_MODEL_MAX_DOF];
     double by_impulses[6] = {0}, before, after, potential;
@@ -509,7 +509,7 @@ static void settle_desired(gw_haptic_tool *tool, double shaping)
             for (int i = 0; i < 6; i++)
                 by_impulses[i] += columns[k][i] * dv[k];
     }
-    gw_wrench p = gw_desired_settle(&tool->desired, &end, by_impulses, shaping);
+    gw_wrench p = gw_desired_make_passive(&tool->desired, &end, by_impulses, shaping);
     for (int k = 0; k < end.dof; k++)
         force[k] = columns[k][0] * p.f.x + columns[k][1] * p.f.y + columns[k][2] * p.f.z +
                    columns[k][3] * p.t.x + columns[k][4] * p.t.y + columns[k][5] * p.t.z;
@@ -518,7 +518,7 @@ static void settle_desired(gw_haptic_tool *tool, double shaping)
     gw_model_kick(model, dv);
     gw_model_energy(model, &after, &potential);
     tool->motors += after - before;
-    tool->owed = gw_desired_owed(&tool->desired, after);
+    tool->excess = gw_desired_excess(&tool->desired, after);
 }
 
 /*
@@ -543,8 +543,8 @@ static void count_desired_energy(gw_haptic_tool *tool, const gw_step *step)
     tool->work += applied - done;
     tool->dissipated += damped;
     tool->motors += left + damped;
-    if (d->is_booked)
-        settle_desired(tool, left + damped);
+    if (d->is_audited)
+        make_desired_passive(tool, left + damped);
 }
 
 /* The factor that keeps a speed within its limit in the coming step as well: the growth g of this
@@ -589,7 +589,7 @@ void gw_haptic_tool_pre_step(gw_haptic_tool *tool, const gw_tick *tick, gw_world
     tool->constraint = no_wrench;
     tool->arrived = false;
     tool->step_failed = false;
-    tool->owed = 0;
+    tool->excess = 0;
     system->model = model_of(tool);
     system->hand = (gw_forces){.at = held_wrench, .context = tool};
     system->still = !tick->moving || tool->clutched || !tool->reading.valid;
