@@ -105,8 +105,9 @@ static void follow_edges(gw_manifold_point *point, gw_vec3 d, gw_vec3 e)
 
 /* A sharp edge along d, p on it at the fraction `at`, over a side of the reference face: edge
  * across edge with the normal n ~ d x e. Not where they overlap: the nearest pair stands for that.
- * Where the lines are nearest beyond an end of the edges, the normal is fixed to the face. One that
- * is nearly level is taken only where it is the nearest pair; false if it is not. */
+ * Where the lines are nearest beyond an end of the edges, the normal is fixed to the face. An edge
+ * that is nearly level crosses only as the nearest pair; otherwise nothing is added and the result
+ * is false: it lies above the face. */
 static bool add_edge_crossing(builder *m, const gw_reference_face *face, bool on_b, gw_vec3 p,
                               double at, gw_vec3 d, int side, double radius, bool is_level,
                               uint32_t feature, uint32_t face_feature)

@@ -1,6 +1,6 @@
 /*
  * Places of bounds of the distance from free-form shapes (rt/geometry/free_form_distance.h): the
- * local minima of the distance that count. Where a bound keeps elements apart each one near it is a
+ * local minima of the distance that count. Where a bound keeps a distance each one near it is a
  * row of its own; where it keeps them together the nearest one counts, and one row has them all.
  * A shape that lies nearly flat along another one has no distinct minima: fixed points of it that
  * are near and far from one another, its supports, are rows as well.
