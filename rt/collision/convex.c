@@ -32,6 +32,12 @@ static gw_vec3 rim_point(const gw_convex *s, double z, gw_vec3 d)
     return to_world(s, gw_v3(k * local.x, k * local.y, z));
 }
 
+gw_edge_point gw_convex_rim_at(const gw_convex *s, gw_vec3 x)
+{
+    gw_vec3 z = axis_of(s), out = gw_unit(gw_reject(gw_sub(x, s->origin), z));
+    return (gw_edge_point){x, gw_cross(z, out), gw_scale(-1 / s->radius, out)};
+}
+
 static double cone_sine(const gw_convex *s)
 {
     return s->radius / hypot(s->radius, s->high - s->low);

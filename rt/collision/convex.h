@@ -13,6 +13,7 @@
 
 #include "rt/base/error.h"
 #include "rt/base/space.h"
+#include "rt/collision/edge_pair.h"
 #include "rt/geometry/shape.h"
 
 /* Its vertices are loop[first] to loop[first + count - 1], counter-clockwise from outside. */
@@ -116,6 +117,9 @@ bool gw_reference_face_contains(const gw_reference_face *face, gw_vec3 p, double
  * to it within `slack` (rad). At most `capacity`; returns how many. */
 int gw_convex_normal_circles(const gw_convex *s, gw_vec3 d, double slack, gw_normal_circle *circles,
                              int capacity);
+
+/* The rim of a cylinder or a cone at a point of it. */
+gw_edge_point gw_convex_rim_at(const gw_convex *s, gw_vec3 x);
 
 /* The core's farthest points along d, within `slack` (m): a point, the ends of a segment or a face.
  */

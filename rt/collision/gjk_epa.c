@@ -594,7 +594,7 @@ static void refine_on_circle(const gw_convex *a, const gw_convex *b, const gw_no
     double radius = sqrt(fmax(0, 1 - f->c * f->c)), angle;
     arc c = {a, b, gw_scale(f->c, f->d), gw_scale(radius, x), gw_scale(radius, gw_cross(f->d, x))};
     if (gw_norm2(x) > 0 && best_angle(&c, &angle))
-        try_direction(a, b, gw_unit(on_arc(&c, angle)), 0, best);
+        try_direction(a, b, gw_unit(on_arc(&c, angle)), 1e-14 * (a->size + b->size), best);
 }
 
 /* ---- refinement: both angles are free -------------------------------------------------------- */

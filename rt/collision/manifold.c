@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "rt/base/simd.h"
+#include "rt/collision/edge_pair.h"
 
 /* Of either face each vertex and two crossings of each edge, and the nearest pair. */
 enum { FOUND_MAX = 2 * 3 * GW_FEATURE_POINTS + 2 };
@@ -86,55 +87,91 @@ static double line_fraction(gw_vec3 d, gw_vec3 e, gw_vec3 q)
     return gw_dot(gw_cross(q, e), across) / gw_norm2(across);
 }
 
-/* Fixes the normal to two edges, along d of a and e of b, which it is across, or to b where they
- * are so nearly parallel that it would turn much faster than they do. The normal of a distance near
- * zero is inaccurate; its side is not. */
-static void follow_edges(gw_manifold_point *point, gw_vec3 d, gw_vec3 e)
+/* Where two edges are nearest, from points near that; straight ones keep their points, which serve
+ * as well. */
+static void find_nearest(gw_edge_point *a, gw_edge_point *b)
 {
-    d = gw_unit(d);
-    e = gw_unit(e);
-    gw_vec3 across = gw_cross(d, e);
-    double size = gw_norm(across), side = gw_dot(across, point->normal) < 0 ? -1 : 1;
-    point->normal = gw_scale(side / size, across);
-    point->gap =
-        gw_dot(point->normal, gw_sub(point->a, point->b)) - point->radius_a - point->radius_b;
-    point->kind = size > skew ? GW_NORMAL_ACROSS : GW_NORMAL_IN_B;
-    point->edge_a = size > skew ? d : gw_v3(0, 0, 0);
-    point->edge_b = gw_scale(size > skew ? side : 0, e);
+    bool bowed = gw_norm2(a->k) + gw_norm2(b->k) > 0;
+    for (int i = 0; bowed && i < 8 && gw_edge_points_approach(a, b) > 1e-15; i++) {
+    }
 }
 
-/* A sharp edge along d, p on it at the fraction `at`, over a side of the reference face: edge
- * across edge with the normal n ~ d x e. Not where they overlap: the nearest pair stands for that.
- * Where the lines are nearest beyond an end of the edges, the normal is fixed to the face. An edge
- * that is nearly level crosses only as the nearest pair; otherwise nothing is added and the result
- * is false: it lies above the face. */
+/* Fixes the normal to an edge of a and one of b, which it is across, or to b where they are so
+ * nearly parallel that it would turn much faster than they do. The normal of a distance near zero
+ * is inaccurate; its side is not. */
+static void follow_edges(gw_manifold_point *point, const gw_edge_point *a, const gw_edge_point *b)
+{
+    gw_vec3 across = gw_cross(a->e, b->e);
+    double size = gw_norm(across), side = gw_dot(across, point->normal) < 0 ? -1 : 1;
+    point->normal = gw_scale(side / size, across);
+    point->a = a->x;
+    point->b = b->x;
+    point->gap = gw_dot(point->normal, gw_sub(a->x, b->x)) - point->radius_a - point->radius_b;
+    point->kind = GW_NORMAL_IN_B;
+    if (!(size > skew))
+        return;
+    point->kind = GW_NORMAL_ACROSS;
+    point->edge_a = a->e;
+    point->edge_b = gw_scale(side, b->e);
+    point->bow_a = a->k;
+    point->bow_b = b->k;
+}
+
+/* The edge round the reference face at a point of it that is on side i: a side or the rim. */
+static gw_edge_point border_at(const gw_reference_face *face, gw_vec3 x, int i)
+{
+    if (face->count > 0)
+        return (gw_edge_point){.x = x,
+                               .e = gw_unit(gw_sub(face->p[(i + 1) % face->count], face->p[i]))};
+    gw_vec3 out = gw_unit(gw_sub(x, face->centre));
+    return (gw_edge_point){x, gw_cross(face->normal, out), gw_scale(-1 / face->radius, out)};
+}
+
+/* True if x, on the line of a side, is between its ends; always of a rim. */
+static bool is_on_side(const gw_reference_face *face, gw_vec3 x, int i)
+{
+    if (face->count == 0)
+        return true;
+    gw_vec3 e = gw_sub(face->p[(i + 1) % face->count], face->p[i]);
+    double y = gw_dot(e, gw_sub(x, face->p[i])) / gw_norm2(e);
+    return y > 0 && y < 1;
+}
+
+/* A sharp edge along d, p on it at the fraction `at`, over a side or the rim of the reference face:
+ * edge across edge with the normal n ~ d x e. Not where they overlap: the nearest pair stands for
+ * that. Where the lines are nearest beyond an end of the edges, the normal is fixed to the face. An
+ * edge that is nearly level crosses only as the nearest pair; otherwise nothing is added and the
+ * result is false: it lies above the face. */
 static bool add_edge_crossing(builder *m, const gw_reference_face *face, bool on_b, gw_vec3 p,
-                              double at, gw_vec3 d, int side, double radius, bool is_level,
-                              uint32_t feature, uint32_t face_feature)
+                              double at, gw_vec3 d, int side, bool is_level, uint32_t feature,
+                              uint32_t face_feature)
 {
     gw_vec3 foot = gw_mul_add(p, face->offset - gw_dot(face->normal, p), face->normal);
-    gw_vec3 e = gw_sub(face->p[(side + 1) % face->count], face->p[side]);
-    gw_vec3 n = gw_unit(gw_cross(d, e));
+    gw_edge_point edge = {.x = p, .e = gw_unit(d)}, border = border_at(face, foot, side);
+    gw_edge_point from = edge, to = border;
+    gw_edge_points_approach(&from, &to);
+    find_nearest(&from, &to);
+    double x = at + gw_dot(d, gw_sub(from.x, p)) / gw_norm2(d);
+    bool inside = x > 0 && x < 1 && is_on_side(face, to.x, side);
+    if (inside && face->count == 0)
+        edge = from, border = to;
+    gw_vec3 n = gw_unit(gw_cross(edge.e, border.e));
     n = gw_dot(n, face->normal) < 0 ? gw_neg(n) : n;
-    double gap = gw_dot(n, gw_sub(p, foot)) - radius;
-    bool outward = gw_dot(n, gw_cross(e, face->normal)) > 0;
+    double gap = gw_dot(n, gw_sub(edge.x, border.x));
+    bool outward = gw_dot(n, gw_cross(border.e, face->normal)) > 0;
     bool nearest = fabs(gap - m->nearest.distance) <= same_place;
     if (gap > m->reach || gap < fmax(0, m->nearest.distance) - same_place || !outward ||
         (is_level && !nearest))
         return !is_level;
-    gw_manifold_point t = {.a = p,
-                           .b = foot,
-                           .radius_a = radius,
+    gw_manifold_point t = {.a = edge.x,
+                           .b = border.x,
                            .kind = GW_NORMAL_IN_B,
                            .normal = n,
                            .gap = gap,
                            .feature_a = feature,
                            .feature_b = face_feature};
-    gw_vec3 q = gw_sub(foot, p);
-    double x = at + line_fraction(d, e, q), y = line_fraction(e, d, gw_neg(q));
-    y += gw_dot(e, gw_sub(foot, face->p[side])) / gw_norm2(e);
-    if (x > 0 && x < 1 && y > 0 && y < 1)
-        follow_edges(&t, d, e);
+    if (inside)
+        follow_edges(&t, &edge, &border);
     *add_found(m) = on_b ? t : gw_manifold_point_swapped(&t);
     return true;
 }
@@ -192,7 +229,8 @@ static void add_incident_feature(builder *m, const gw_reference_face *face, bool
         gw_vec3 d = gw_sub(f->p[k], f->p[i]);
         if (!clip_segment(face, f->p[i], d, t, side))
             continue;
-        bool sharp = rounding == 0 && f->radius[i] == 0 && f->radius[k] == 0 && face->count > 0;
+        bool sharp = rounding == 0 && f->radius[i] == 0 && f->radius[k] == 0;
+        bool chord = sharp && f->closed && f->id[i] >= GW_ID_RIM; /* between points of a rim */
         double slope = fabs(gw_dot(d, face->normal)) / gw_norm(d);
         for (int end = 0; end < 2; end++) {
             if (side[end] < 0)
@@ -201,10 +239,10 @@ static void add_incident_feature(builder *m, const gw_reference_face *face, bool
             gw_vec3 p = gw_mul_add(f->p[i], t[end], d);
             uint32_t edge_feature = (uint32_t)f->id[i] | GW_FEATURE_EDGE;
             uint32_t side_feature = face_feature + ((uint32_t)side[end] << 8) + GW_FEATURE_SIDE;
-            bool crosses = sharp && slope > level &&
-                           add_edge_crossing(m, face, on_b, p, t[end], d, side[end], radius,
-                                             slope <= steep, edge_feature, side_feature);
-            if (!crosses)
+            bool crosses = sharp && !chord && slope > level &&
+                           add_edge_crossing(m, face, on_b, p, t[end], d, side[end], slope <= steep,
+                                             edge_feature, side_feature);
+            if (!crosses && !(chord && slope > steep))
                 add_above_face(m, face, on_b, p, radius, edge_feature, side_feature);
         }
     }
@@ -276,6 +314,11 @@ static uint32_t feature_of(const gw_support_feature *f, double fraction)
     return fraction >= 1 ? (uint32_t)f->id[1] : (uint32_t)f->id[0] | GW_FEATURE_EDGE;
 }
 
+static gw_edge_point edge_through(const gw_support_feature *s, gw_vec3 x)
+{
+    return (gw_edge_point){.x = x, .e = gw_unit(gw_sub(s->p[1], s->p[0]))};
+}
+
 static bool is_inside(const gw_support_feature *s, double fraction)
 {
     return s->count > 1 && fraction > 0 && fraction < 1;
@@ -322,10 +365,51 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
                            .feature_a = feature_of(a, x),
                            .feature_b = feature_of(b, y),
                            .bend = bend};
-    if (cross && a->radius[0] == a->radius[1] && b->radius[0] == b->radius[1]) /* not of a cone */
-        follow_edges(&t, gw_sub(a->p[1], a->p[0]), gw_sub(b->p[1], b->p[0]));
+    if (cross) {
+        gw_edge_point of_a = edge_through(a, p), of_b = edge_through(b, q);
+        follow_edges(&t, &of_a, &of_b);
+    }
     if (t.gap <= m->reach)
         *add_found(m) = t;
+}
+
+/* An edge that has that support feature: an edge or an axis, from the point nearest to p; the rim
+ * through a point. False: none, or the side of a cone, of which any line may be nearest. */
+static bool edge_of(const gw_convex *s, const gw_support_feature *f, gw_vec3 p, gw_edge_point *edge)
+{
+    bool curved = gw_convex_is_curved(s);
+    if (f->count == 2)
+        *edge = edge_through(f, on_segment(f, nearest_fraction(f, p)));
+    else if (curved)
+        *edge = gw_convex_rim_at(s, f->p[0]);
+    return f->count == 2 ? s->core != GW_CORE_CONE : curved && f->id[0] != GW_ID_APEX;
+}
+
+/* A rim across an edge or a rim. False where they are parallel, nearest beyond an end of the edge,
+ * or do not have the distance. */
+static bool add_rim_crossing(builder *m, const gw_support_feature *a, const gw_support_feature *b)
+{
+    gw_edge_point of_a, of_b;
+    if ((a->count == 2 && b->count == 2) || !edge_of(m->a, a, b->p[0], &of_a) ||
+        !edge_of(m->b, b, a->p[0], &of_b))
+        return false;
+    find_nearest(&of_a, &of_b);
+    double x = a->count == 2 ? nearest_fraction(a, of_a.x) : 0;
+    double y = b->count == 2 ? nearest_fraction(b, of_b.x) : 0;
+    if (!(gw_norm(gw_cross(of_a.e, of_b.e)) > 1e-4) || (a->count == 2 && !is_inside(a, x)) ||
+        (b->count == 2 && !is_inside(b, y)))
+        return false;
+    gw_manifold_point t = {.radius_a = a->radius[0] + m->a->rounding,
+                           .radius_b = b->radius[0] + m->b->rounding,
+                           .normal = m->nearest.normal,
+                           .feature_a = feature_of(a, x),
+                           .feature_b = feature_of(b, y)};
+    follow_edges(&t, &of_a, &of_b);
+    if (!(fabs(t.gap - m->nearest.distance) < 1e-7 && gw_dot(t.normal, m->nearest.normal) > 0.99))
+        return false;
+    if (t.gap <= m->reach)
+        *add_found(m) = t;
+    return true;
 }
 
 /* The support point of the solid whose feature has fewer points, and the point across from it; the
@@ -365,6 +449,8 @@ static void add_nearest_pair(builder *m)
         add_support_point(m, &a, &b);
         return;
     }
+    if (add_rim_crossing(m, &a, &b))
+        return;
     if (a.count == 2 && b.count == 2)
         count = nearest_fractions(&a, &b, x, y);
     else if (a.count == 2)
@@ -487,6 +573,7 @@ gw_manifold_point gw_manifold_point_swapped(const gw_manifold_point *p)
     o.radius_a = p->radius_b, o.radius_b = p->radius_a;
     o.feature_a = p->feature_b, o.feature_b = p->feature_a;
     o.edge_a = p->edge_b, o.edge_b = p->edge_a;
+    o.bow_a = p->bow_b, o.bow_b = p->bow_a;
     o.normal = gw_neg(p->normal);
     o.bend.other = gw_neg(p->bend.other);
     o.kind = p->kind == GW_NORMAL_IN_A   ? GW_NORMAL_IN_B

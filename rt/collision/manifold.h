@@ -14,7 +14,8 @@ typedef struct gw_manifold_point {
     double radius_a, radius_b; /* of balls around the points (m) */
     gw_normal_kind kind;
     gw_vec3 normal;                /* unit, from b towards a */
-    gw_vec3 edge_a, edge_b;        /* for GW_NORMAL_ACROSS, world axes */
+    gw_vec3 edge_a, edge_b;        /* for GW_NORMAL_ACROSS, world axes, */
+    gw_vec3 bow_a, bow_b;          /* with their curvature vectors (1/m) */
     bool of_face;                  /* the normal is that of a face */
     double gap;                    /* normal . (a - b) - radius_a - radius_b (m) */
     uint32_t feature_a, feature_b; /* the same while the same features are near */

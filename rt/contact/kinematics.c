@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "rt/base/simd.h"
+#include "rt/collision/edge_pair.h"
 #include "rt/contact/unilateral_row.h"
 #include "rt/contact/world_private.h"
 
@@ -56,15 +57,19 @@ static double follow_bend(const gw_curvatures *bend, gw_quat q, gw_quat other, g
     return (gw_dot(at, s) + tilted) / (1 + length);
 }
 
-/* Normal across two edges, and the point of a's edge, from x_a, where they are nearest: with
- * c = e_a x e_b and d = x_a - x_b at -((d x e_b) . c / |c|^2) e_a. The rate of n . d is that of the
- * two points there. */
-GW_LANE_INLINE gw_vec3 across_edges(gw_vec3 edge_a, gw_vec3 edge_b, gw_vec3 d, gw_vec3 *n)
+/* Normal across two edges; moves the points to where these are nearest. The rate of n . d is that
+ * of the two points there. */
+GW_LANE_INLINE gw_vec3 across_edges(const gw_contact_candidate *candidate, gw_quat a, gw_quat b,
+                                    gw_vec3 *xa, gw_vec3 *xb)
 {
-    gw_vec3 c = gw_cross(edge_a, edge_b);
-    double size2 = gw_norm2(c);
-    *n = gw_scale(1 / sqrt(size2), c);
-    return gw_scale(-gw_dot(gw_cross(d, edge_b), c) / size2, edge_a);
+    gw_edge_point on_a = {*xa, gw_rotate(a, candidate->edge_a), gw_rotate(a, candidate->bow_a)};
+    gw_edge_point on_b = {*xb, gw_rotate(b, candidate->edge_b), gw_rotate(b, candidate->bow_b)};
+    int steps = gw_is_bowed(candidate) ? GW_BOWED_STEPS : 1;
+    for (int i = 0; i < steps; i++)
+        gw_edge_points_approach(&on_a, &on_b);
+    *xa = on_a.x;
+    *xb = on_b.x;
+    return gw_unit(gw_cross(on_a.e, on_b.e));
 }
 
 /* gap = n . (x_a - x_b) - r_a - r_b, corrected for bent surfaces (candidate.h) */
@@ -85,8 +90,7 @@ GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const
         g.normal = direction_between(xa, xb);
         break;
     case GW_NORMAL_ACROSS:
-        slide = gw_neg(across_edges(gw_rotate(a->q, candidate->edge_a),
-                                    gw_rotate(b->q, candidate->edge_b), gw_sub(xa, xb), &g.normal));
+        g.normal = across_edges(candidate, a->q, b->q, &xa, &xb);
         break;
     }
     g.gap = gw_dot(g.normal, gw_sub(xa, xb)) - candidate->radius_a - candidate->radius_b;

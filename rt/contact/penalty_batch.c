@@ -48,10 +48,16 @@ static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate
         f->any_between = true;
         break;
     case GW_NORMAL_ACROSS:
-        f->across_edges[lane] = 1;
+        f->across_edges[lane] = -1;
         f->any_across = true;
         set_lane3(&f->edge, lane, is_a ? candidate->edge_a : candidate->edge_b);
         set_lane3(&f->other_edge, lane, is_a ? candidate->edge_b : candidate->edge_a);
+        if (!gw_is_bowed(candidate))
+            break;
+        f->bowed[lane] = -1;
+        f->any_bowed = true;
+        set_lane3(&f->bow, lane, is_a ? candidate->bow_a : candidate->bow_b);
+        set_lane3(&f->other_bow, lane, is_a ? candidate->bow_b : candidate->bow_a);
         break;
     }
 }
@@ -213,6 +219,8 @@ GW_LANE_INLINE void place_others(gw_penalty_batch *f)
     turn(&m, &f->other_normal, &f->other_n);
     if (f->any_across)
         turn(&m, &f->other_edge, &f->other_edge_x);
+    if (f->any_bowed)
+        turn(&m, &f->other_bow, &f->other_bow_x);
     if (f->sticks)
         transform(&m, &f->other_anchor, &f->other_anchor_x);
     for (int i = 0; i < 2 && f->any_bent; i++)
@@ -267,33 +275,95 @@ GW_LANE_INLINE void select3(const gw_mask *of, const gw_lanes3 *x, const gw_lane
     out->z = (gw_lanes)(((gw_mask)x->z & *of) | ((gw_mask)y->z & ~*of));
 }
 
-/* Adds the normal across edges, and the way from a's point to where they are nearest
- * (kinematics.c).
- */
-GW_LANE_INLINE void add_across(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
-                               gw_lanes3 *n, gw_lanes3 *along)
+/* Points of edges in all lanes (edge_pair.h). */
+typedef struct edge_points {
+    gw_lanes3 x, e, k;
+} edge_points;
+
+/* out = 1 / sqrt(1 + a) */
+GW_LANE_INLINE void inverse_root(const gw_lanes *a, gw_lanes *out)
 {
-    const gw_mask at_other = f->mine_at_other > 0;
-    gw_lanes3 edge, c, e, of_a, of_b;
-    gw_lanes size, part;
-    turn(mine, &f->edge, &edge);
-    cross(&edge, &f->other_edge_x, &c);
-    length(&c, &size);
-    part = f->across_edges / size;
-    add_part(&part, &c, n);
-    select3(&at_other, &f->other_edge_x, &edge, &of_a);
-    select3(&at_other, &edge, &f->other_edge_x, &of_b);
-    cross(d, &of_b, &e);
-    dot(&e, &c, &part);
-    part /= -(size * size);
-    part = (gw_lanes)((gw_mask)part & (f->across_edges > 0));
-    add_part(&part, &of_a, along);
+    gw_lanes sum = 1 + *a;
+    root(&sum, &sum);
+    *out = 1 / sum;
 }
 
-/* The normal: fixed to a body, from point to point (d), or across edges; `along`: from the point of
- * a to where the edges are nearest. */
-GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, const gw_lanes3 *d,
-                              gw_lanes3 *n, gw_lanes3 *along)
+/* gw_edge_point_move(); where no edge is a rim k is zero. */
+GW_LANE_INLINE void move_edge_point(const gw_penalty_batch *f, edge_points *p, const gw_lanes *s)
+{
+    if (!f->any_bowed) {
+        add_part(s, &p->e, &p->x);
+        return;
+    }
+    gw_lanes k2, c, part;
+    gw_lanes3 e = p->e;
+    dot(&p->k, &p->k, &k2);
+    part = k2 * *s * *s;
+    inverse_root(&part, &c);
+    part = *s * c;
+    add_part(&part, &e, &p->x);
+    part *= part / (1 + c);
+    add_part(&part, &p->k, &p->x);
+    add_part(s, &p->k, &p->e);
+    part = -k2 * *s;
+    add_part(&part, &e, &p->k);
+    p->e = (gw_lanes3){c * p->e.x, c * p->e.y, c * p->e.z};
+    p->k = (gw_lanes3){c * p->k.x, c * p->k.y, c * p->k.z};
+}
+
+/* gw_edge_points_approach() in the lanes `of`; a and b may be exchanged. */
+GW_LANE_INLINE void approach_edge_points(const gw_penalty_batch *f, const gw_mask *of,
+                                         edge_points *a, edge_points *b)
+{
+    gw_lanes s, t, det;
+    gw_lanes3 d = {a->x.x - b->x.x, a->x.y - b->x.y, a->x.z - b->x.z}, c, of_a, of_b;
+    cross(&a->e, &b->e, &c);
+    cross(&d, &b->e, &of_a);
+    cross(&d, &a->e, &of_b);
+    dot(&of_a, &c, &s);
+    dot(&of_b, &c, &t);
+    dot(&c, &c, &det);
+    if (f->any_bowed) {
+        gw_lanes bow_a, bow_b, at_a, at_b;
+        dot(&d, &a->k, &bow_a);
+        dot(&d, &b->k, &bow_b);
+        dot(&a->e, &d, &at_a);
+        dot(&b->e, &d, &at_b);
+        det += bow_a - bow_b - bow_a * bow_b;
+        s -= bow_b * at_a;
+        t -= bow_a * at_b;
+    }
+    s = (gw_lanes)((gw_mask)(-s / det) & *of);
+    t = (gw_lanes)((gw_mask)(-t / det) & *of);
+    move_edge_point(f, a, &s);
+    move_edge_point(f, b, &t);
+}
+
+/* Adds the normal across edges, and moves the points to where these are nearest. */
+GW_LANE_INLINE void add_across(const gw_penalty_batch *f, const motions *mine, gw_lanes3 *own,
+                               gw_lanes3 *other, gw_lanes3 *n)
+{
+    edge_points a = {.x = *own}, b = {.x = *other, .e = f->other_edge_x, .k = f->other_bow_x};
+    turn(mine, &f->edge, &a.e);
+    if (f->any_bowed)
+        turn(mine, &f->bow, &a.k);
+    approach_edge_points(f, &f->across_edges, &a, &b);
+    for (int i = 1; i < GW_BOWED_STEPS && f->any_bowed; i++)
+        approach_edge_points(f, &f->bowed, &a, &b);
+    gw_lanes size, part;
+    gw_lanes3 c;
+    cross(&a.e, &b.e, &c);
+    length(&c, &size);
+    part = (gw_lanes)((gw_mask)(1 / size) & f->across_edges);
+    add_part(&part, &c, n);
+    *own = a.x;
+    *other = b.x;
+}
+
+/* The normal: fixed to a body, from point to point, or across edges, which moves the points own and
+ * other. */
+GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, gw_lanes3 *own,
+                              gw_lanes3 *other, gw_lanes3 *n)
 {
     gw_lanes distance, part;
     turn(mine, &f->normal, n);
@@ -301,12 +371,13 @@ GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, co
     n->y += f->other_n.y;
     n->z += f->other_n.z;
     if (f->any_across)
-        add_across(f, mine, d, n, along);
+        add_across(f, mine, own, other, n);
     if (!f->any_between)
         return;
-    length(d, &distance);
+    gw_lanes3 d = {own->x - other->x, own->y - other->y, own->z - other->z};
+    length(&d, &distance);
     part = f->between / distance;
-    add_part(&part, d, n);
+    add_part(&part, &d, n);
 }
 
 /* s, r and w . r of what tilts (candidate.h), along the directions e: adds T w to s. */
@@ -436,19 +507,19 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
     if (f->moved)
         place_others(f);
     gw_lanes3 own, d, n, here, there, at, va, vb, u, across, drag = {zero, zero, zero};
-    gw_lanes3 along = drag;
+    gw_lanes3 other = f->other_x;
     /* contact points of both bodies, and where the force acts */
     transform(mine, &f->point, &own);
-    d = (gw_lanes3){own.x - f->other_x.x, own.y - f->other_x.y, own.z - f->other_x.z};
-    normal_of(f, mine, &d, &n, &along);
+    normal_of(f, mine, &own, &other, &n);
+    d = (gw_lanes3){own.x - other.x, own.y - other.y, own.z - other.z};
     gw_lanes gap, rate, push, limit;
     dot(&n, &d, &gap);
     gw_lanes3 slide = {zero, zero, zero}, still = slide, slides = slide;
     if (f->any_bent)
         follow_bend(f, mine, &d, &n, &gap, &slide);
     here = (gw_lanes3){own.x - f->radius * n.x, own.y - f->radius * n.y, own.z - f->radius * n.z};
-    there = (gw_lanes3){f->other_x.x + f->other_radius * n.x, f->other_x.y + f->other_radius * n.y,
-                        f->other_x.z + f->other_radius * n.z};
+    there = (gw_lanes3){other.x + f->other_radius * n.x, other.y + f->other_radius * n.y,
+                        other.z + f->other_radius * n.z};
     if (f->any_tilts) {
         select3(&f->bent_in_other, &slide, &still, &slides);
         here = (gw_lanes3){here.x - slides.x, here.y - slides.y, here.z - slides.z};
@@ -456,8 +527,6 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
         there = (gw_lanes3){there.x + slides.x, there.y + slides.y, there.z + slides.z};
     }
     mix(&f->mine_at_other, &there, &here, &at);
-    if (f->any_across)
-        at = (gw_lanes3){at.x + along.x, at.y + along.y, at.z + along.z};
     /* gap, its rate, and the normal force */
     velocity(&v, &w, &at, &p, &va);
     velocity(&f->other_v, &f->other_w, &at, &f->other_p, &vb);

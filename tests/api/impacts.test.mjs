@@ -1,7 +1,7 @@
 // Free bodies that hit one another and stay together: no other force acts, so that momentum is kept.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { add, cross, rotate, run } from './headless.mjs';
+import { about, add, cross, dot, rotate, run } from './headless.mjs';
 import { generator } from './random.mjs';
 
 const SHAPES = {
@@ -99,3 +99,110 @@ for (let seed = 1; seed <= 24; seed++)
     assert.ok(Math.hypot(...add(after[0], before[0], -1)) < 1e-12, `${add(after[0], before[0], -1)} N s`);
     assert.ok(Math.hypot(...add(after[1], before[1], -1)) < 1e-6, `${add(after[1], before[1], -1)} N m s`);
   });
+
+// Two bodies that meet, turning, with an edge or a rim of each at a point: both have the normal t_a x t_b there. Each
+// in its own frame: the point, the tangent, and the normals of the two faces there.
+const unit = (v) => v.map((x) => x / Math.hypot(...v));
+const times = ([w, ...u], [s, ...v]) => [w * s - dot(u, v), ...add(add(cross(u, v), v, w), u, s)];
+const onRim = (geometry, end, angle, rise) => {
+  const out = [Math.cos(angle), Math.sin(angle), 0];
+  const point = [...out.slice(0, 2).map((x) => geometry.radius * x), end * geometry.height];
+  return {
+    geometry,
+    point,
+    tangent: cross([0, 0, 1], out),
+    normals: [[0, 0, end < 0 ? -1 : 1], unit([...out.slice(0, 2), rise])],
+  };
+};
+const EDGES = {
+  box: (x) => ({
+    geometry: { type: 'box', size: [0.1, 0.08, 0.12] },
+    point: [0.05, -0.04, 0.03 * Math.cos(x)],
+    tangent: [0, 0, 1],
+    normals: [
+      [1, 0, 0],
+      [0, -1, 0],
+    ],
+  }),
+  cylinder: (x) => onRim({ type: 'cylinder', radius: 0.04, height: 0.08 }, 0.5, x, 0),
+  cone: (x) => {
+    const rim = onRim({ type: 'cone', radius: 0.04, height: 0.08 }, 0, x, 0.5);
+    return { ...rim, normals: [[0, 0, -1], rim.normals[1]] };
+  },
+  capsule: (x) => ({
+    geometry: { type: 'capsule', radius: 0.03, height: 0.1 },
+    point: [0.03 * Math.cos(x), 0.03 * Math.sin(x), 0.02],
+    tangent: [0, 0, 1],
+    normals: Array(2).fill([Math.cos(x), Math.sin(x), 0]),
+  }),
+};
+// The edge with that outward normal at the origin, turned about it.
+const placed = ({ geometry, point, tangent, normals }, share, outward, turn) => {
+  const out = unit(add(normals[0], add(normals[1], normals[0], -1), share));
+  const q = times(about(outward, turn), unit([1 + dot(out, outward), ...cross(out, outward)]));
+  return { geometry, q, p: rotate(q, point).map((x) => -x), tangent: rotate(q, tangent) };
+};
+
+for (const pair of [
+  'box cylinder',
+  'cylinder box',
+  'cone box',
+  'cylinder cylinder',
+  'cone cylinder',
+  'cylinder capsule',
+])
+  for (let seed = 1; seed <= 4; seed++)
+    test(`rims hit along the normal to both edges: ${pair}, ${seed}`, () => {
+      const { random } = generator(seed);
+      const between = (low, high) => low + (high - low) * random();
+      const vector = (size) => Array.from({ length: 3 }, () => between(-size, size));
+      const kinds = pair.split(' '),
+        n = unit(vector(1)),
+        before = between(0.011, 0.019);
+      let ends;
+      do
+        ends = kinds.map((kind, i) =>
+          placed(
+            EDGES[kind](between(0, 6)),
+            between(0.25, 0.75),
+            n.map((x) => (i ? x : -x)),
+            between(0, 6),
+          ),
+        );
+      while (Math.hypot(...cross(ends[0].tangent, ends[1].tangent)) < 0.4);
+      const bodies = ends.map(({ geometry, q, p }, i) => ({
+        mass: i + 1,
+        inertia: 1e-3 * (i + 1),
+        p,
+        q,
+        geometry,
+        v: add(vector(0.3), n, i ? 0.4 : -0.4),
+        w: vector(2),
+      }));
+      // at a point of the normal, and of an impulse along it at the origin
+      const rate = bodies.reduce((sum, { v, w, p }, i) => sum + (i ? -1 : 1) * dot(n, add(v, cross(w, p), -1)), 0);
+      const mobility = bodies.reduce(
+        (sum, { mass, inertia, p }) => sum + 1 / mass + dot(cross(p, n), cross(p, n)) / inertia,
+        0,
+      );
+      const impulse = (-2 * rate) / mobility;
+      const objects = bodies.map(({ mass, inertia, p, q, geometry, v, w }, i) => ({
+        id: `b${i}`,
+        geometry,
+        material: 'm',
+        pose: { p: add(p, v, -before), q: times(about(unit(w), -before * Math.hypot(...w)), q) },
+        free: true,
+        body: { mass, com: [0, 0, 0], inertia: [inertia, inertia, inertia, 0, 0, 0] },
+        velocity: { v, w },
+      }));
+      const materials = [{ id: 'm', restitution: 1, friction: 0 }];
+      const done = run({ gravity: [0, 0, 0], materials, contact: { enabled: true }, objects }, 0.022);
+      assert.ok(rate < -0.1, `${rate} m/s`);
+      bodies.forEach(({ mass, inertia, p, v, w }, i) => {
+        const push = i ? -impulse : impulse,
+          off = add(done.v(-1, `b${i}`), add(v, n, push / mass), -1),
+          turned = add(done.w(-1, `b${i}`), add(w, cross(p, n), -push / inertia), -1);
+        assert.ok(Math.hypot(...off) < 1e-10, `${off} m/s`);
+        assert.ok(Math.hypot(...turned) < 1e-9, `${turned} rad/s`);
+      });
+    });

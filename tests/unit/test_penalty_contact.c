@@ -34,6 +34,10 @@ static gw_contact_candidate some_candidate(unsigned *seed, int i, const gw_pose 
                               .normal = gw_unit(some_vector(seed, 1)),
                               .edge_a = gw_unrotate(a->q, edge),
                               .edge_b = gw_unrotate(b->q, other)};
+    if (i % 8 == 3) { /* both are rims */
+        c.bow_a = gw_scale(some(seed), gw_any_normal(c.edge_a));
+        c.bow_b = gw_scale(some(seed), gw_any_normal(c.edge_b));
+    }
     /* some on a bent surface */
     if (i % 3 != 0 || (c.kind != GW_NORMAL_IN_A && c.kind != GW_NORMAL_IN_B))
         return c;
