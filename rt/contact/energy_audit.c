@@ -95,11 +95,13 @@ static void relax_springs(gw_world *w, double factor)
     }
 }
 
-/* The common motion of the systems in contact, if these are free bodies that touch one another
- * alone: their contacts have no impulse from outside. */
+/* The common motion of the systems in contact, if nothing joins these to the ground and they touch
+ * one another alone: their contacts have no impulse from outside. */
 static bool common_motion(const gw_world *w, gw_locked_motion *motion)
 {
     gw_locked_sums sums = {.mass = 0};
+    gw_pose first;
+    gw_twist unused;
     for (int i = 0; i < w->island.contact_count; i++) {
         const gw_contact *c = &w->contacts[w->island.contacts[i]];
         const gw_contact_candidate *of = &c->candidate;
@@ -114,8 +116,10 @@ static bool common_motion(const gw_world *w, gw_locked_motion *motion)
             continue;
         if (!gw_locked_motion_takes(model))
             return false;
-        if (!(sums.mass > 0))
-            sums.about = ((const gw_guided *)model)->pose.p;
+        if (!(sums.mass > 0)) {
+            gw_model_body(model, 0, &first, &unused);
+            sums.about = first.p;
+        }
         gw_locked_sums_add(&sums, model);
     }
     *motion = gw_locked_motion_of(&sums);
@@ -130,7 +134,7 @@ static void scale_relative_velocities(gw_world *w, const gw_locked_motion *motio
 }
 
 /* Removes energy from the motion if that has MOTION_RATIO times as much, else from the springs
- * first; returns the energy removed (J). Free bodies among themselves keep their momentum and
+ * first; returns the energy removed (J). Floating systems among themselves keep their momentum and
  * their angular momentum. */
 static double remove_energy(gw_world *w, double excess)
 {

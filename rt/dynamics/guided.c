@@ -733,6 +733,13 @@ static size_t guided_state_size(const gw_model *model)
     return gw_is_floating(&body->def.set) ? offsetof(gw_guided, def) : sizeof *body;
 }
 
+static const gw_mass *guided_floating(const gw_model *model, int index)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    (void)index;
+    return gw_is_floating(&body->def.set) ? &body->def.mass : NULL;
+}
+
 static const gw_model_ops guided_ops = {
     .dof = guided_dof,
     .held = guided_held,
@@ -747,6 +754,7 @@ static const gw_model_ops guided_ops = {
     .body = guided_body,
     .pull_back = guided_pull_back,
     .carried = guided_base_velocity,
+    .floating = guided_floating,
     .size = sizeof(gw_guided),
     .state_size = guided_state_size,
 };

@@ -1,8 +1,8 @@
 /*
- * Free bodies as one: the twist at which a rigid body of their joint (locked) inertia has their
- * momentum and their angular momentum. What they do relative to it has neither, so that this part
- * of their motion may be changed in proportion without an external impulse. Pure functions, RT
- * safe.
+ * Free bodies and floating systems of bodies as one: the twist at which a rigid body of their joint
+ * (locked) inertia has their momentum and their angular momentum. What they do relative to it has
+ * neither, so that this part of their motion may be changed in proportion without an external
+ * impulse. RT safe.
  */
 #ifndef GW_DYNAMICS_LOCKED_MOTION_H
 #define GW_DYNAMICS_LOCKED_MOTION_H
@@ -27,14 +27,14 @@ typedef struct gw_locked_motion {
     double relative; /* kinetic energy of the bodies relative to it (J) */
 } gw_locked_motion;
 
-/* True for a body on which no constraint acts; only such bodies may be added and scaled. */
+/* True for a model that nothing joins to the ground; only such models may be added and scaled. */
 bool gw_locked_motion_takes(const gw_model *model);
 
-void gw_locked_sums_add(gw_locked_sums *sums, const gw_model *body);
+void gw_locked_sums_add(gw_locked_sums *sums, const gw_model *model);
 
 gw_locked_motion gw_locked_motion_of(const gw_locked_sums *sums);
 
-/* Multiplies a body's velocity relative to the common motion by `factor`. */
-void gw_locked_motion_scale(const gw_locked_motion *motion, double factor, gw_model *body);
+/* Multiplies a model's velocity relative to the common motion by `factor`. */
+void gw_locked_motion_scale(const gw_locked_motion *motion, double factor, gw_model *model);
 
 #endif

@@ -20,6 +20,7 @@
 #define GW_MODEL_MAX_DOF GW_MAX_SYSTEM_DOF /* a guided body has six at most */
 
 typedef struct gw_model gw_model;
+struct gw_mass;
 
 /* Applied forces, evaluated at every stage of the integrator: `t` seconds into the step, for the
  * given poses and twists of the held frame or the bodies. */
@@ -120,6 +121,9 @@ typedef struct gw_model_ops {
     /* The twist of body `index` on a moving base at zero generalised velocity; NULL, or false:
      * none. */
     bool (*carried)(const gw_model *model, int index, gw_twist *twist);
+    /* Mass of body `index` of a model that nothing joins to the ground; NULL, or a null pointer:
+     * something does. */
+    const struct gw_mass *(*floating)(const gw_model *model, int index);
     /* Columns of J where only position rows constrain the model, without velocity rows (rolling,
      * knife edges). NULL, or false: jacobian() gives the same. */
     bool (*positional)(const gw_model *model, double (*columns)[6]);
@@ -237,6 +241,12 @@ static inline void gw_model_pull_back(const gw_model *m, int index, const gw_wre
 static inline bool gw_model_base_velocity(const gw_model *m, int index, gw_twist *twist)
 {
     return m->ops->carried && m->ops->carried(m, index, twist);
+}
+
+/* Mass of a body of a model that nothing joins to the ground; NULL: something does. */
+static inline const struct gw_mass *gw_model_floating(const gw_model *m, int index)
+{
+    return m->ops->floating ? m->ops->floating(m, index) : NULL;
 }
 
 static inline bool gw_model_positional_jacobian(const gw_model *m, double (*columns)[6])

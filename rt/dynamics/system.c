@@ -191,6 +191,16 @@ static void model_velocity(const gw_model *model, double *v)
         v[i] -= s->least[i];
 }
 
+static const gw_mass *model_floating(const gw_model *model, int index)
+{
+    const gw_system *s = ((const gw_system_state *)model)->system;
+    assert(index >= 0 && index < s->body_count);
+    for (int i = 0; i < s->body_count; i++)
+        if (s->bodies[i].island < 0)
+            return NULL;
+    return &s->bodies[index].def.mass;
+}
+
 static bool model_carried(const gw_model *model, int index, gw_twist *twist)
 {
     gw_system *s = placed_system_of(model);
@@ -580,6 +590,11 @@ static void view_body(const gw_model *view, int index, gw_pose *world_from_body,
     model_body(viewed_model(view), index, world_from_body, twist);
 }
 
+static const gw_mass *view_floating(const gw_model *view, int index)
+{
+    return model_floating(viewed_model(view), index);
+}
+
 static void view_pull_back(const gw_model *view, int index, const gw_wrench *wrench, double *force)
 {
     model_pull_back(viewed_model(view), index, wrench, force);
@@ -609,6 +624,7 @@ gw_model *gw_system_second_model(gw_system *s, int index, const gw_pose *body_fr
                                  .pull_back = view_pull_back,
                                  .positional = view_positional,
                                  .carried = view_carried,
+                                 .floating = view_floating,
                                  .size = sizeof s->view};
     s->view = (gw_system_view){{&s->view_ops}, s, index, *body_from_held};
     return &s->view.model;
@@ -636,6 +652,7 @@ static void init_model(gw_system *s)
                             .pull_back = model_pull_back,
                             .positional = model_positional,
                             .carried = model_carried,
+                            .floating = model_floating,
                             .coordinate = model_coordinate,
                             .size = state_size(s)};
     s->model->model.ops = &s->ops;
