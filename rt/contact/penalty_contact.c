@@ -309,6 +309,19 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
     return f;
 }
 
+gw_wrench gw_contact_spring_wrench(const gw_world *w, const gw_contact *c, const gw_body_motion *a,
+                                   const gw_body_motion *b)
+{
+    gw_penalty_batch f;
+    gw_penalty_contact contact = penalty_parameters(w, c, true);
+    gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
+    gw_penalty_batch_init(&f, 0);
+    gw_penalty_batch_add(&f, &contact, 0);
+    gw_penalty_batch_set_other(&f, 0, b);
+    gw_penalty_batch_apply(&f, a, w->rules.slip_speed, &on);
+    return on;
+}
+
 gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple)
 {
     const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
@@ -328,15 +341,14 @@ gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple
         *couple = f.couple;
         return f.force;
     }
-    gw_penalty_batch f;
-    gw_penalty_contact contact = penalty_parameters(w, c, true);
     gw_body_motion motion_a = gw_body_motion_of(&a->pose, &a->twist);
     gw_body_motion motion_b = gw_body_motion_of(&b->pose, &b->twist);
-    gw_penalty_batch_init(&f, 0);
-    gw_penalty_batch_add(&f, &contact, 0);
-    gw_penalty_batch_set_other(&f, 0, &motion_b);
-    gw_penalty_batch_apply(&f, &motion_a, w->rules.slip_speed, &on);
-    return on.f;
+    return gw_contact_spring_wrench(w, c, &motion_a, &motion_b).f;
+}
+
+static bool has_waveform(const gw_world *w, const gw_contact *c)
+{
+    return gw_waveform_is_set(&w->waveforms[c - w->contacts]);
 }
 
 /* A batch of that body with a free lane. */
@@ -352,12 +364,16 @@ static gw_penalty_batch *batch_of(gw_world *w, gw_contact_force_query *query, in
 void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query)
 {
     query->count = 0;
-    query->any_rows = false;
+    query->any_rows = query->any_waveforms = false;
     query->t = NAN;
     for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
         const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
         bool springs = c->continuous && !c->loaded && !c->candidate.row;
         query->any_rows = query->any_rows || (c->candidate.row && c->continuous);
+        if (springs && has_waveform(w, c)) {
+            query->any_waveforms = true;
+            continue;
+        }
         for (int side = 0; springs && side < 2; side++) {
             if ((side == 0 ? c->system_a : c->system_b) != system)
                 continue;
@@ -451,6 +467,28 @@ static void add_row_forces(const gw_contact_force_query *query, double t, const 
     }
 }
 
+/* Notes that springs act on a system, if `force` is not zero. */
+static void note_press(gw_world *w, int system, gw_vec3 force)
+{
+    if (system >= 0 && (force.x != 0 || force.y != 0 || force.z != 0))
+        w->pressed[system] = true;
+}
+
+/* Forces that are functions of time, one by one. */
+static void add_waveforms(const gw_contact_force_query *query, double t, const gw_pose *pose,
+                          gw_wrench *on)
+{
+    const gw_world *w = query->world;
+    for (int i = w->contacts_of.first[query->system]; i >= 0; i = w->contacts_of.next[i]) {
+        const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
+        bool is_a = c->system_a == query->system;
+        if (!c->continuous || c->loaded || c->candidate.row || !has_waveform(w, c))
+            continue;
+        int body = w->bodies[is_a ? c->candidate.a : c->candidate.b].index;
+        gw_waveform_add(&w->waveforms[c - w->contacts], t, is_a ? 1 : -1, pose[body].p, &on[body]);
+    }
+}
+
 void gw_contact_stage_forces(const void *context, double t, const gw_pose *pose,
                              const gw_twist *twist, gw_wrench *on)
 {
@@ -466,9 +504,12 @@ void gw_contact_stage_forces(const void *context, double t, const gw_pose *pose,
         body = f->body;
         set_others(query, f, t, pose, twist, own);
         gw_penalty_batch_apply(f, &mine, w->rules.slip_speed, &on[f->body]);
+        note_press(w, query->system, on[f->body].f);
     }
     if (query->any_rows)
         add_row_forces(query, t, pose, twist, on);
+    if (query->any_waveforms)
+        add_waveforms(query, t, pose, on);
     query->t = t;
 }
 
@@ -518,10 +559,15 @@ void gw_contact_gather_lockstep_forces(gw_world *w, gw_lockstep_query *query)
     int mine, other, open[3] = {-1, -1, -1};
     lockstep_kind kind;
     query->count = 0;
+    query->any_waveforms = false;
     for (int i = 0; i < w->active.contact_count; i++) {
         const gw_contact *c = &w->contacts[w->active.contacts[i]];
         if (!lockstep_contact(w, c, query->start, &kind, &mine, &other))
             continue;
+        if (has_waveform(w, c)) {
+            query->any_waveforms = true;
+            continue;
+        }
         gw_penalty_batch *f = lockstep_batch(w, query, kind, open);
         gw_penalty_contact contact = penalty_parameters(w, c, mine == c->candidate.a);
         int lane = f->count, m = w->bodies[other].model;
@@ -545,6 +591,8 @@ static void add_lockstep_forces(gw_world *w, gw_penalty_batch *f, bool both)
     for (int lane = 0; lane < f->count; lane++) {
         gw_wrench *on = &s->on[f->mine[lane]];
         gw_vec3 force = {forces.force.x[lane], forces.force.y[lane], forces.force.z[lane]};
+        if (f->body == ALONE)
+            note_press(w, w->bodies[f->other[lane]].model, force);
         on->f = gw_add(on->f, force);
         on->t = gw_add(on->t,
                        gw_v3(forces.torque.x[lane], forces.torque.y[lane], forces.torque.z[lane]));
@@ -554,6 +602,26 @@ static void add_lockstep_forces(gw_world *w, gw_penalty_batch *f, bool both)
         on->f = gw_sub(on->f, force);
         on->t = gw_add(on->t, gw_v3(forces.other_torque.x[lane], forces.other_torque.y[lane],
                                     forces.other_torque.z[lane]));
+    }
+}
+
+/* Adds forces that are functions of time to the systems in lockstep. */
+static void add_lockstep_waveforms(const gw_world *w, double start, double t)
+{
+    gw_lockstep *s = w->lockstep;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        lockstep_kind kind;
+        int mine, other;
+        if (!lockstep_contact(w, c, start, &kind, &mine, &other) || !has_waveform(w, c))
+            continue;
+        const int system[2] = {c->system_a, c->system_b};
+        for (int side = 0; side < 2; side++)
+            if (steps_from(w, system[side], start)) {
+                int at = w->lockstep_of[system[side]];
+                gw_waveform_add(&w->waveforms[c - w->contacts], t, side == 0 ? 1 : -1,
+                                s->motion[at].p, &s->on[at]);
+            }
     }
 }
 
@@ -570,6 +638,8 @@ void gw_contact_lockstep_forces(void *context, double t)
         f->moved = f->moved || f->body == TOGETHER;
         add_lockstep_forces(w, f, f->body == TOGETHER);
     }
+    if (query->any_waveforms)
+        add_lockstep_waveforms(w, query->start, t);
 }
 
 /* ---- substeps -----------------------------------------------------------------------------------
@@ -691,6 +761,8 @@ static void predict_load(gw_contact *c)
 void gw_contact_begin_substep(gw_world *w, gw_contact *c)
 {
     c->slow_impact = false;
+    if (!w->alone)
+        w->waveforms[c - w->contacts].end = w->waveforms[c - w->contacts].start = 0;
     gw_contact_rest_if_slow(w, c);
     if (c->continuous && c->yields && w->substep_start[gw_contact_any_system(c)] == 0)
         gw_contact_make_rigid(c);

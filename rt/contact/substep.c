@@ -191,9 +191,11 @@ void gw_substep_without_contacts(gw_world *w)
     gw_model_step(system->model, &hand, w->dt, &system->step);
 }
 
-void gw_substep_trial(gw_world *w, double t)
+/* Integrates the active systems once to t seconds into the step. */
+static void try_once(gw_world *w, double t)
 {
-    assert(t >= 0 && t <= w->dt);
+    for (int i = 0; i < w->active.system_count; i++)
+        w->pressed[w->active.systems[i]] = false;
     step_in_lockstep(w, t);
     for (int i = 0; i < w->active.system_count; i++) {
         int m = w->active.systems[i];
@@ -202,6 +204,15 @@ void gw_substep_trial(gw_world *w, double t)
         w->substep_end[m] = t;
     }
     gw_world_update_gaps(w, t);
+}
+
+void gw_substep_trial(gw_world *w, double t)
+{
+    assert(t >= 0 && t <= w->dt);
+    bool kept = gw_waveforms_keep(w, t);
+    try_once(w, t);
+    if (!kept && gw_waveforms_set(w, t))
+        try_once(w, t);
 }
 
 double gw_substep_latest_start(const gw_world *w)

@@ -71,6 +71,7 @@ static void take_arrays(gw_world *w, arena *a)
     const size_t batches = w->alone ? 0 : 2 * contacts / GW_LANES + GW_MAX_SYSTEM_BODIES + 3;
     w->penalty_batches = arena_take(a, batches, sizeof *w->penalty_batches);
     w->predicted = arena_take(a, bodies, sizeof *w->predicted);
+    w->waveforms = arena_take(a, w->alone ? 0 : contacts, sizeof *w->waveforms);
     w->lockstep = arena_take(a, 1, w->system_count > 1 ? sizeof *w->lockstep : 1);
     w->impulse_workspace.memory =
         arena_take(a, gw_impulse_memory(GW_MAX_SIMULTANEOUS_CONTACTS, w->dof_most), sizeof(double));

@@ -9,6 +9,8 @@
  *   trial     a substep that is integrated from saved models and may be repeated with a shorter one
  *   lockstep  joint integration of free bodies that touch: each stage of the
  *             integrator for all of them, then the contact forces on all of them
+ *   waveform  the force of a contact between systems that are not in lockstep, as
+ *             a function of time that acts on both of them
  *   load      contact force that is solved for, in place of a penalty spring; the contact is loaded
  *   hold      a loaded unilateral constraint, whose load acts all through the substep, holds
  *
@@ -172,6 +174,15 @@ typedef struct gw_island {
     int bodies[2 * GW_MAX_CONTACT_CANDIDATES];
 } gw_island;
 
+/* Force of a contact's spring on a, and its moment about a point, at the start, in the middle and
+ * at the end of a substep (contact_waveforms.c). */
+#define GW_WAVEFORM_NODES 3
+typedef struct gw_contact_waveform {
+    double start, end; /* s into the step; the same: not set */
+    gw_vec3 at;        /* world axes */
+    gw_wrench node[GW_WAVEFORM_NODES];
+} gw_contact_waveform;
+
 /* Linked lists by system: elements of[i] for i = first[system], next[i], ... until -1. */
 typedef struct gw_incidence {
     int count, first[GW_MAX_MODELS];
@@ -194,13 +205,15 @@ typedef struct gw_contact_force_query {
     int system;
     int count;     /* of world->penalty_batches */
     bool any_rows; /* unilateral constraints among its continuous contacts */
-    double t;      /* time that the other bodies' motions are of; NAN: none yet */
+    bool any_waveforms;
+    double t; /* time that the other bodies' motions are of; NAN: none yet */
 } gw_contact_force_query;
 
 /* The same of systems that step in lockstep. */
 typedef struct gw_lockstep_query {
     struct gw_world *world;
-    int count;    /* of world->penalty_batches */
+    int count; /* of world->penalty_batches */
+    bool any_waveforms;
     double start; /* of their substep (s into the step) */
 } gw_lockstep_query;
 
@@ -279,6 +292,8 @@ struct gw_world {
     int continuous_count[GW_MAX_MODELS]; /* continuous contacts of a system */
     gw_penalty_batch *penalty_batches;   /* of the system that is stepped */
     gw_predicted_motion *predicted;      /* of each body */
+    gw_contact_waveform *waveforms;      /* of each contact, in this substep */
+    bool pressed[GW_MAX_MODELS];         /* forces of springs acted at a stage of its last trial */
     gw_lockstep *lockstep;               /* systems of an island that step together */
     int lockstep_of[GW_MAX_MODELS];      /* a system's place there in its last trial, -1: none */
     unsigned motion_epoch;               /* grows as substeps begin and end */
@@ -536,6 +551,11 @@ void gw_contact_lockstep_forces(void *query, double t);
 void gw_contact_stage_forces(const void *query, double t, const gw_pose *pose,
                              const gw_twist *twist, gw_wrench *on);
 
+/* Wrench of a contact's spring and friction on a, at its origin, for these motions of both bodies
+ * in the substep. */
+gw_wrench gw_contact_spring_wrench(const gw_world *w, const gw_contact *c, const gw_body_motion *a,
+                                   const gw_body_motion *b);
+
 /* Makes a contact continuous, with stiffness and damping within the step's present stability limit
  * and the present penetration as rest penetration; or immovable where no system moves. One that may
  * be constrained stays open: that is for the start of the next substep. */
@@ -557,6 +577,26 @@ double gw_contact_max_compression(const gw_contact *c);
 
 /* Lowers stiffness and damping to the step's present stability limit. */
 void gw_contact_soften(gw_world *w, gw_contact *c);
+
+/* ---- springs between systems that step apart: contact_waveforms.c ----------------------------
+ */
+
+/* Before a trial of the active part to t: true if its contacts have waveforms of a longer one of
+ * this substep, which serve for this one too; else they have none any more. */
+bool gw_waveforms_keep(gw_world *w, double t);
+
+/* After a trial of the active part to t: sets the waveforms of its contacts. True if there are any,
+ * so that the trial is to be repeated with them. */
+bool gw_waveforms_set(gw_world *w, double t);
+
+static inline bool gw_waveform_is_set(const gw_contact_waveform *f)
+{
+    return f->end > f->start;
+}
+
+/* Adds sign times the wrench, t s after the start of the substep, to *on at `origin`. */
+void gw_waveform_add(const gw_contact_waveform *f, double t, double sign, gw_vec3 origin,
+                     gw_wrench *on);
 
 /* ---- collisions: collision_response.c -------------------------------------------------------- */
 

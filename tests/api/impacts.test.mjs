@@ -1,4 +1,5 @@
-// Free bodies that hit one another and stay together: no other force acts, so that momentum is kept.
+// Free bodies and floating systems that hit one another and stay together: no other force acts, so that momentum is
+// kept.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { about, add, cross, dot, rotate, run } from './headless.mjs';
@@ -206,3 +207,57 @@ for (const pair of [
         assert.ok(Math.hypot(...turned) < 1e-9, `${turned} rad/s`);
       });
     });
+
+// Two or three floating systems, of bodies that ball joints and hinges join in a row, or of one body alone: they touch
+// one another only, each integrated by a formula and in substeps of its own.
+const rowOf = (at, count, { pick, between }, system) => {
+  const turned = () => {
+    const q = Array.from({ length: 4 }, () => between(-1, 1));
+    return q.map((x) => x / Math.hypot(...q));
+  };
+  const objects = Array.from({ length: count }, (_, i) => {
+    const mass = pick([0.3, 1, 2]);
+    return {
+      id: `${system}${i}`,
+      geometry: pick(SOME),
+      material: 'm',
+      pose: { p: [at, 0.16 * (i - (count - 1) / 2), between(-0.02, 0.02)], q: turned() },
+      free: true,
+      body: {
+        mass,
+        com: [0, 0, 0],
+        inertia: [...Array.from({ length: 3 }, () => mass * between(1e-3, 1.6e-3)), 0, 0, 0],
+      },
+      velocity: { v: [0.8 - 2.5 * at, between(-0.1, 0.1), between(-0.1, 0.1)], w: [0, 0, 0] },
+    };
+  });
+  const end = ({ id, pose: { p, q } }, middle) => {
+    const back = [q[0], -q[1], -q[2], -q[3]];
+    return { object: id, at: { p: rotate(back, add(middle, p, -1)), q: back } };
+  };
+  const joints = objects.slice(1).map((a, i) => {
+    const b = objects[i],
+      middle = add(a.pose.p, b.pose.p).map((x) => x / 2);
+    const type = pick(['spherical', 'revolute']);
+    return { id: `${system}-${i}`, type, a: end(a, middle), b: end(b, middle) };
+  });
+  return { objects, joints };
+};
+
+for (let seed = 1; seed <= 20; seed++)
+  test(`floating systems of joined bodies keep both momenta, scene ${seed}`, () => {
+    const { random, pick } = generator(100 + seed);
+    const between = (low, high) => low + (high - low) * random();
+    const systems = ['a', 'b', 'c']
+      .slice(0, pick([2, 2, 3]))
+      .map((name, i) => rowOf(0.3 * i, i ? pick([1, 2, 3, 4]) : pick([2, 3, 4]), { pick, between }, name));
+    const objects = systems.flatMap((s) => s.objects),
+      joints = systems.flatMap((s) => s.joints);
+    const material = { id: 'm', restitution: pick([0, 0, 0, 0.3]), friction: pick([0, 0.3]) };
+    const done = run({ gravity: [0, 0, 0], materials: [material], contact: { enabled: true }, objects, joints }, 0.8);
+    const [before, after] = [0, -1].map((k) => momenta(done, objects, k));
+    assert.ok(Math.hypot(...add(after[0], before[0], -1)) < 1e-8, `${add(after[0], before[0], -1)} N s`);
+    assert.ok(Math.hypot(...add(after[1], before[1], -1)) < 1e-8, `${add(after[1], before[1], -1)} N m s`);
+    const { initial, final, dissipated } = done.summary.energy;
+    assert.ok(Math.abs(final - initial + dissipated) < 1e-12);
+  });
