@@ -261,3 +261,40 @@ for (let seed = 1; seed <= 20; seed++)
     const { initial, final, dissipated } = done.summary.energy;
     assert.ok(Math.abs(final - initial + dissipated) < 1e-12);
   });
+
+// A palm with two fingers that motors drive onto a block floats with it: what the fingers push the block pushes back,
+// for as long as they hold it.
+for (const force of [1, 20])
+  for (const friction of [0, 0.5])
+    test(`a floating gripper keeps both momenta with what it holds: ${force} N, friction ${friction}`, () => {
+      const part = (id, size, p, mass, v, w = [0, 0, 0]) => ({
+        id,
+        geometry: { type: 'box', size },
+        material: 'm',
+        pose: { p },
+        free: true,
+        body: { mass, com: [0, 0, 0], inertia: [1e-3, 1.2e-3, 0.9e-3].map((x) => x * mass).concat([0, 0, 0]) },
+        velocity: { v, w },
+      });
+      const objects = [
+        part('palm', [0.2, 0.05, 0.02], [0, 0, -0.1], 1, [0.1, 0, 0.05]),
+        part('left', [0.02, 0.05, 0.12], [-0.06, 0, 0], 0.3, [0.1, 0, 0.05]),
+        part('right', [0.02, 0.05, 0.12], [0.06, 0, 0], 0.3, [0.1, 0, 0.05]),
+        part('block', [0.08, 0.04, 0.05], [0.003, 0.004, 0.01], 0.5, [0.1, 0.02, 0.05], [0.3, 0.2, 0.5]),
+      ];
+      const q = about([0, 1, 0], Math.PI / 2);
+      const joints = ['left', 'right'].map((finger, i) => ({
+        id: `slide-${finger}`,
+        type: 'prismatic',
+        a: { object: finger, at: { p: [0, 0, -0.1], q } },
+        b: { object: 'palm', at: { p: [0, 0, 0], q } },
+        motor: { torque: i ? -force : force, max: force },
+      }));
+      const materials = [{ id: 'm', restitution: 0, friction }];
+      const done = run({ gravity: [0, 0, 0], materials, contact: { enabled: true }, objects, joints }, 1);
+      const [before, after] = [0, -1].map((k) => momenta(done, objects, k));
+      assert.ok(Math.hypot(...add(after[0], before[0], -1)) < 1e-10, `${add(after[0], before[0], -1)} N s`);
+      assert.ok(Math.hypot(...add(after[1], before[1], -1)) < 1e-8, `${add(after[1], before[1], -1)} N m s`);
+      const { initial, final, motors, dissipated } = done.summary.energy;
+      assert.ok(Math.abs(final - initial - motors + dissipated) < 1e-12);
+    });
