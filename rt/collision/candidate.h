@@ -42,8 +42,8 @@ typedef struct gw_contact_material {
 
 /* What the normal follows between two detections: body a or body b, in which it is constant; or it
  * is the direction from x_b to x_a (two balls), or that across an edge of each,
- * e_a x e_b / |e_a x e_b| (two edges, rims, or the axes of capsules), where these are nearest
- * (edge_pair.h). */
+ * e_a x e_b / |e_a x e_b| (two edges, rims, or axes), where these are nearest (edge_pair.h);
+ * beside the axis of a cone it leads from point to point there. */
 typedef enum gw_normal_kind {
     GW_NORMAL_IN_A,
     GW_NORMAL_IN_B,
@@ -77,11 +77,12 @@ typedef struct gw_contact_candidate {
     gw_vec3 point_a, point_b;  /* in the bodies' frames (m) */
     double radius_a, radius_b; /* of balls around the points (m) */
     gw_normal_kind kind;
-    gw_vec3 normal;         /* unit, in the frame that `kind` says */
-    gw_vec3 edge_a, edge_b; /* GW_NORMAL_ACROSS: directions through the points, in the bodies'
-                               frames (unit), else zero */
-    gw_vec3 bow_a, bow_b;   /* and the curvature vectors there, of rims, towards their centres
-                               (1/m); zero: straight */
+    gw_vec3 normal;          /* unit, in the frame that `kind` says */
+    gw_vec3 edge_a, edge_b;  /* GW_NORMAL_ACROSS: directions through the points, in the bodies'
+                                frames (unit), else zero */
+    gw_vec3 bow_a, bow_b;    /* and the curvature vectors there, of rims, towards their centres
+                                (1/m); zero: straight */
+    double taper_a, taper_b; /* of axes of cones: the rates of the radii along the edges */
     /* Of a curved surface, for kinds in a or b and in that frame: k_i of the surface at the
      * distance of the other's point (1/m; above zero where it bends away from that point), and
      * unit vectors e_i, across the normal and one another. Zero: a plane. */
@@ -93,10 +94,11 @@ typedef struct gw_contact_candidate {
     const struct gw_unilateral_row *row;
 } gw_contact_candidate;
 
-/* True if an edge that the normal is across is a rim. */
+/* True if an edge that the normal is across is a rim, or the axis of a cone. */
 static inline bool gw_is_bowed(const gw_contact_candidate *c)
 {
-    return c->kind == GW_NORMAL_ACROSS && gw_norm2(c->bow_a) + gw_norm2(c->bow_b) > 0;
+    return c->kind == GW_NORMAL_ACROSS &&
+           (gw_norm2(c->bow_a) + gw_norm2(c->bow_b) > 0 || c->taper_a != 0 || c->taper_b != 0);
 }
 
 /* Steps of Newton's method (edge_pair.h) to where such edges are nearest: from a point a tenth of

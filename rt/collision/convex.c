@@ -35,12 +35,24 @@ static gw_vec3 rim_point(const gw_convex *s, double z, gw_vec3 d)
 gw_edge_point gw_convex_rim_at(const gw_convex *s, gw_vec3 x)
 {
     gw_vec3 z = axis_of(s), out = gw_unit(gw_reject(gw_sub(x, s->origin), z));
-    return (gw_edge_point){x, gw_cross(z, out), gw_scale(-1 / s->radius, out)};
+    return (gw_edge_point){.x = x, .e = gw_cross(z, out), .k = gw_scale(-1 / s->radius, out)};
 }
 
 static double cone_sine(const gw_convex *s)
 {
     return s->radius / hypot(s->radius, s->high - s->low);
+}
+
+/* The ball at height z' of a cone has the radius (high - z') sin(alpha), and touches the side above
+ * at z' + radius sin(alpha). */
+gw_edge_point gw_convex_side_at(const gw_convex *s, gw_vec3 x)
+{
+    double z = gw_dot(axis_of(s), gw_sub(x, s->origin)), sine = cone_sine(s);
+    if (s->core != GW_CORE_CONE)
+        return (gw_edge_point){.x = axis_point(s, z), .e = axis_of(s), .radius = s->radius};
+    double radius = (s->high - z) * sine / (1 - sine * sine);
+    return (gw_edge_point){
+        .x = axis_point(s, z - radius * sine), .e = axis_of(s), .radius = radius, .taper = -sine};
 }
 
 /* ---- support --------------------------------------------------------------------------------- */

@@ -121,6 +121,9 @@ int gw_convex_normal_circles(const gw_convex *s, gw_vec3 d, double slack, gw_nor
 /* The rim of a cylinder or a cone at a point of it. */
 gw_edge_point gw_convex_rim_at(const gw_convex *s, gw_vec3 x);
 
+/* The axis of a cylinder or a cone with the ball that touches its side at a point of it. */
+gw_edge_point gw_convex_side_at(const gw_convex *s, gw_vec3 x);
+
 /* The core's farthest points along d, within `slack` (m): a point, the ends of a segment or a face.
  */
 void gw_convex_support_feature(const gw_convex *s, gw_vec3 d, double slack,

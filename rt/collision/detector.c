@@ -274,6 +274,8 @@ static gw_contact_candidate candidate_of(const gw_detector *d, const geom_pair *
         c.edge_b = gw_unrotate(in_b->q, m->edge_b);
         c.bow_a = gw_unrotate(in_a->q, m->bow_a);
         c.bow_b = gw_unrotate(in_b->q, m->bow_b);
+        c.taper_a = m->taper_a;
+        c.taper_b = m->taper_b;
     }
     if (gw_is_curved(&m->bend)) {
         gw_quat other = m->kind == GW_NORMAL_IN_A ? in_b->q : in_a->q;

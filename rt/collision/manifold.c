@@ -91,8 +91,8 @@ static double line_fraction(gw_vec3 d, gw_vec3 e, gw_vec3 q)
  * as well. */
 static void find_nearest(gw_edge_point *a, gw_edge_point *b)
 {
-    bool bowed = gw_norm2(a->k) + gw_norm2(b->k) > 0;
-    for (int i = 0; bowed && i < 8 && gw_edge_points_approach(a, b) > 1e-15; i++) {
+    bool straight = gw_norm2(a->k) + gw_norm2(b->k) == 0 && !gw_edge_points_taper(a, b);
+    for (int i = 0; !straight && i < 8 && gw_edge_points_approach(a, b) > 1e-15; i++) {
     }
 }
 
@@ -101,9 +101,9 @@ static void find_nearest(gw_edge_point *a, gw_edge_point *b)
  * is inaccurate; its side is not. */
 static void follow_edges(gw_manifold_point *point, const gw_edge_point *a, const gw_edge_point *b)
 {
-    gw_vec3 across = gw_cross(a->e, b->e);
+    gw_vec3 across = gw_cross(a->e, b->e), n = gw_edge_points_normal(a, b);
     double size = gw_norm(across), side = gw_dot(across, point->normal) < 0 ? -1 : 1;
-    point->normal = gw_scale(side / size, across);
+    point->normal = gw_edge_points_taper(a, b) ? n : gw_scale(side, n);
     point->a = a->x;
     point->b = b->x;
     point->gap = gw_dot(point->normal, gw_sub(a->x, b->x)) - point->radius_a - point->radius_b;
@@ -115,6 +115,8 @@ static void follow_edges(gw_manifold_point *point, const gw_edge_point *a, const
     point->edge_b = gw_scale(side, b->e);
     point->bow_a = a->k;
     point->bow_b = b->k;
+    point->taper_a = a->taper;
+    point->taper_b = side * b->taper;
 }
 
 /* The edge round the reference face at a point of it that is on side i: a side or the rim. */
@@ -124,17 +126,24 @@ static gw_edge_point border_at(const gw_reference_face *face, gw_vec3 x, int i)
         return (gw_edge_point){.x = x,
                                .e = gw_unit(gw_sub(face->p[(i + 1) % face->count], face->p[i]))};
     gw_vec3 out = gw_unit(gw_sub(x, face->centre));
-    return (gw_edge_point){x, gw_cross(face->normal, out), gw_scale(-1 / face->radius, out)};
+    return (gw_edge_point){
+        .x = x, .e = gw_cross(face->normal, out), .k = gw_scale(-1 / face->radius, out)};
 }
 
-/* True if x, on the line of a side, is between its ends; always of a rim. */
-static bool is_on_side(const gw_reference_face *face, gw_vec3 x, int i)
+/* Moves both points to where an edge, of which *edge is the point at the fraction `at` of d, and
+ * the border of the face are nearest; false if that is beyond an end of them. */
+static bool find_crossing(const gw_reference_face *face, int side, double at, gw_vec3 d,
+                          gw_edge_point *edge, gw_edge_point *border)
 {
-    if (face->count == 0)
-        return true;
-    gw_vec3 e = gw_sub(face->p[(i + 1) % face->count], face->p[i]);
-    double y = gw_dot(e, gw_sub(x, face->p[i])) / gw_norm2(e);
-    return y > 0 && y < 1;
+    gw_vec3 p = edge->x;
+    gw_edge_points_approach(edge, border);
+    find_nearest(edge, border);
+    double x = at + gw_dot(d, gw_sub(edge->x, p)) / gw_norm2(d), y = 0.5;
+    if (face->count > 0) {
+        gw_vec3 from = face->p[side], e = gw_sub(face->p[(side + 1) % face->count], from);
+        y = gw_dot(e, gw_sub(border->x, from)) / gw_norm2(e);
+    }
+    return x > 0 && x < 1 && y > 0 && y < 1;
 }
 
 /* A sharp edge along d, p on it at the fraction `at`, over a side or the rim of the reference face:
@@ -149,11 +158,8 @@ static bool add_edge_crossing(builder *m, const gw_reference_face *face, bool on
     gw_vec3 foot = gw_mul_add(p, face->offset - gw_dot(face->normal, p), face->normal);
     gw_edge_point edge = {.x = p, .e = gw_unit(d)}, border = border_at(face, foot, side);
     gw_edge_point from = edge, to = border;
-    gw_edge_points_approach(&from, &to);
-    find_nearest(&from, &to);
-    double x = at + gw_dot(d, gw_sub(from.x, p)) / gw_norm2(d);
-    bool inside = x > 0 && x < 1 && is_on_side(face, to.x, side);
-    if (inside && face->count == 0)
+    bool rim = face->count == 0, inside = rim && find_crossing(face, side, at, d, &from, &to);
+    if (inside)
         edge = from, border = to;
     gw_vec3 n = gw_unit(gw_cross(edge.e, border.e));
     n = gw_dot(n, face->normal) < 0 ? gw_neg(n) : n;
@@ -170,7 +176,7 @@ static bool add_edge_crossing(builder *m, const gw_reference_face *face, bool on
                            .gap = gap,
                            .feature_a = feature,
                            .feature_b = face_feature};
-    if (inside)
+    if (inside || (!rim && find_crossing(face, side, at, d, &from, &to)))
         follow_edges(&t, &edge, &border);
     *add_found(m) = on_b ? t : gw_manifold_point_swapped(&t);
     return true;
@@ -231,7 +237,8 @@ static void add_incident_feature(builder *m, const gw_reference_face *face, bool
             continue;
         bool sharp = rounding == 0 && f->radius[i] == 0 && f->radius[k] == 0;
         bool chord = sharp && f->closed && f->id[i] >= GW_ID_RIM; /* between points of a rim */
-        double slope = fabs(gw_dot(d, face->normal)) / gw_norm(d);
+        double rise = gw_dot(d, face->normal) - (f->radius[k] - f->radius[i]); /* of low points */
+        double slope = fabs(rise) / gw_norm(d);
         for (int end = 0; end < 2; end++) {
             if (side[end] < 0)
                 continue;
@@ -242,7 +249,7 @@ static void add_incident_feature(builder *m, const gw_reference_face *face, bool
             bool crosses = sharp && !chord && slope > level &&
                            add_edge_crossing(m, face, on_b, p, t[end], d, side[end], slope <= steep,
                                              edge_feature, side_feature);
-            if (!crosses && !(chord && slope > steep))
+            if (!crosses && slope <= steep)
                 add_above_face(m, face, on_b, p, radius, edge_feature, side_feature);
         }
     }
@@ -373,34 +380,55 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
         *add_found(m) = t;
 }
 
-/* An edge that has that support feature: an edge or an axis, from the point nearest to p; the rim
- * through a point. False: none, or the side of a cone, of which any line may be nearest. */
+/* An edge with that support feature, near p: an edge or an axis, or the rim through a point. False:
+ * none. */
 static bool edge_of(const gw_convex *s, const gw_support_feature *f, gw_vec3 p, gw_edge_point *edge)
 {
-    bool curved = gw_convex_is_curved(s);
-    if (f->count == 2)
-        *edge = edge_through(f, on_segment(f, nearest_fraction(f, p)));
-    else if (curved)
+    *edge = (gw_edge_point){.x = f->p[0]};
+    if (f->count == 2) {
+        gw_vec3 x = on_segment(f, nearest_fraction(f, p));
+        *edge = gw_convex_is_curved(s) ? gw_convex_side_at(s, x) : edge_through(f, x);
+    } else if (gw_convex_is_curved(s)) {
         *edge = gw_convex_rim_at(s, f->p[0]);
-    return f->count == 2 ? s->core != GW_CORE_CONE : curved && f->id[0] != GW_ID_APEX;
+    }
+    edge->radius += s->rounding;
+    return f->count == 2 || (gw_convex_is_curved(s) && f->id[0] != GW_ID_APEX);
 }
 
-/* A rim across an edge or a rim. False where they are parallel, nearest beyond an end of the edge,
- * or do not have the distance. */
-static bool add_rim_crossing(builder *m, const gw_support_feature *a, const gw_support_feature *b)
+/* True if it touches within the feature, *x as a fraction of it; a cone not near its apex, where
+ * the axis would turn much faster than the solids move. */
+static bool is_within(const gw_convex *s, const gw_support_feature *f, const gw_edge_point *edge,
+                      double *x)
+{
+    *x = 0;
+    if (f->count < 2)
+        return true;
+    if (s->core == GW_CORE_CONE) {
+        double largest = s->radius / sqrt(1 - edge->taper * edge->taper);
+        *x = 1 - (edge->radius - s->rounding) / largest;
+        return *x > 0 && *x < 0.95;
+    }
+    *x = nearest_fraction(f, edge->x);
+    return is_inside(f, *x);
+}
+
+/* A rim, or the side of a cone, across an edge, an axis or one of these. False where they are
+ * parallel, nearest beyond an end, or do not have the distance. */
+static bool add_round_crossing(builder *m, const gw_support_feature *a, const gw_support_feature *b)
 {
     gw_edge_point of_a, of_b;
-    if ((a->count == 2 && b->count == 2) || !edge_of(m->a, a, b->p[0], &of_a) ||
+    double x, y;
+    bool cone = (a->count == 2 && m->a->core == GW_CORE_CONE) ||
+                (b->count == 2 && m->b->core == GW_CORE_CONE);
+    if ((a->count == 2 && b->count == 2 && !cone) || !edge_of(m->a, a, b->p[0], &of_a) ||
         !edge_of(m->b, b, a->p[0], &of_b))
         return false;
     find_nearest(&of_a, &of_b);
-    double x = a->count == 2 ? nearest_fraction(a, of_a.x) : 0;
-    double y = b->count == 2 ? nearest_fraction(b, of_b.x) : 0;
-    if (!(gw_norm(gw_cross(of_a.e, of_b.e)) > 1e-4) || (a->count == 2 && !is_inside(a, x)) ||
-        (b->count == 2 && !is_inside(b, y)))
+    if (!(gw_norm(gw_cross(of_a.e, of_b.e)) > (cone ? skew : 1e-4)) ||
+        !is_within(m->a, a, &of_a, &x) || !is_within(m->b, b, &of_b, &y))
         return false;
-    gw_manifold_point t = {.radius_a = a->radius[0] + m->a->rounding,
-                           .radius_b = b->radius[0] + m->b->rounding,
+    gw_manifold_point t = {.radius_a = of_a.radius,
+                           .radius_b = of_b.radius,
                            .normal = m->nearest.normal,
                            .feature_a = feature_of(a, x),
                            .feature_b = feature_of(b, y)};
@@ -437,6 +465,25 @@ static void add_support_point(builder *m, const gw_support_feature *a, const gw_
                             .feature_b = (uint32_t)b->id[0] | (b->closed ? GW_FEATURE_FACE : 0)};
 }
 
+/* Leaves out where a rounded line crosses a side of a face, with the face's normal, if the nearest
+ * pair is at that side: there it touches once, across the side. */
+static void remove_side_crossings(builder *m, int before, const gw_manifold_point *nearest)
+{
+    int count = 0;
+    for (int i = 0; i < m->count; i++) {
+        const gw_manifold_point *t = &m->found[i];
+        bool on_b = t->kind == GW_NORMAL_IN_B;
+        gw_vec3 from = on_b ? gw_sub(t->b, nearest->b) : gw_sub(t->a, nearest->a);
+        gw_vec3 along = on_b ? nearest->edge_b : nearest->edge_a;
+        bool rounded = t->radius_a + t->radius_b > 0;
+        bool over_side = (on_b ? t->feature_b : t->feature_a) & GW_FEATURE_SIDE;
+        if (i >= before || !t->of_face || !rounded || !over_side ||
+            gw_norm(gw_reject(from, along)) > same_place)
+            m->found[count++] = *t;
+    }
+    m->count = count;
+}
+
 static void add_nearest_pair(builder *m)
 {
     gw_vec3 n = m->nearest.normal;
@@ -449,24 +496,28 @@ static void add_nearest_pair(builder *m)
         add_support_point(m, &a, &b);
         return;
     }
-    if (add_rim_crossing(m, &a, &b))
-        return;
-    if (a.count == 2 && b.count == 2)
+    int before = m->count;
+    bool round = add_round_crossing(m, &a, &b);
+    if (round)
+        count = 0;
+    else if (a.count == 2 && b.count == 2)
         count = nearest_fractions(&a, &b, x, y);
     else if (a.count == 2)
         x[0] = nearest_fraction(&a, b.p[0]);
     else if (b.count == 2)
         y[0] = nearest_fraction(&b, a.p[0]);
-    int before = m->count;
     for (int i = 0; i < count; i++)
         add_nearest(m, &a, x[i], &b, y[i]);
     /* lines that are only nearly level do not have the distance */
     double least = INFINITY;
     for (int i = before; i < m->count; i++)
         least = fmin(least, m->found[i].gap);
-    if (!(fabs(least - m->nearest.distance) < 1e-7)) {
+    if (!round && !(fabs(least - m->nearest.distance) < 1e-7)) {
         m->count = before;
         add_support_point(m, &a, &b);
+    } else if (m->count > before && m->found[before].kind == GW_NORMAL_ACROSS) {
+        gw_manifold_point nearest = m->found[before];
+        remove_side_crossings(m, before, &nearest);
     }
 }
 
@@ -574,6 +625,7 @@ gw_manifold_point gw_manifold_point_swapped(const gw_manifold_point *p)
     o.feature_a = p->feature_b, o.feature_b = p->feature_a;
     o.edge_a = p->edge_b, o.edge_b = p->edge_a;
     o.bow_a = p->bow_b, o.bow_b = p->bow_a;
+    o.taper_a = p->taper_b, o.taper_b = p->taper_a;
     o.normal = gw_neg(p->normal);
     o.bend.other = gw_neg(p->bend.other);
     o.kind = p->kind == GW_NORMAL_IN_A   ? GW_NORMAL_IN_B

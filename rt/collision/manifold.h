@@ -15,7 +15,8 @@ typedef struct gw_manifold_point {
     gw_normal_kind kind;
     gw_vec3 normal;                /* unit, from b towards a */
     gw_vec3 edge_a, edge_b;        /* for GW_NORMAL_ACROSS, world axes, */
-    gw_vec3 bow_a, bow_b;          /* with their curvature vectors (1/m) */
+    gw_vec3 bow_a, bow_b;          /* with their curvature vectors (1/m), and */
+    double taper_a, taper_b;       /* the rates of the radii along them */
     bool of_face;                  /* the normal is that of a face */
     double gap;                    /* normal . (a - b) - radius_a - radius_b (m) */
     uint32_t feature_a, feature_b; /* the same while the same features are near */

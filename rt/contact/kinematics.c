@@ -57,19 +57,24 @@ static double follow_bend(const gw_curvatures *bend, gw_quat q, gw_quat other, g
     return (gw_dot(at, s) + tilted) / (1 + length);
 }
 
-/* Normal across two edges; moves the points to where these are nearest. The rate of n . d is that
+/* Normal across two edges; moves the points to where these are nearest. The rate of the gap is that
  * of the two points there. */
 GW_LANE_INLINE gw_vec3 across_edges(const gw_contact_candidate *candidate, gw_quat a, gw_quat b,
-                                    gw_vec3 *xa, gw_vec3 *xb)
+                                    gw_edge_point *on_a, gw_edge_point *on_b)
 {
-    gw_edge_point on_a = {*xa, gw_rotate(a, candidate->edge_a), gw_rotate(a, candidate->bow_a)};
-    gw_edge_point on_b = {*xb, gw_rotate(b, candidate->edge_b), gw_rotate(b, candidate->bow_b)};
-    int steps = gw_is_bowed(candidate) ? GW_BOWED_STEPS : 1;
+    on_a->e = gw_rotate(a, candidate->edge_a);
+    on_b->e = gw_rotate(b, candidate->edge_b);
+    int steps = 1;
+    if (gw_is_bowed(candidate)) {
+        on_a->k = gw_rotate(a, candidate->bow_a);
+        on_b->k = gw_rotate(b, candidate->bow_b);
+        on_a->taper = candidate->taper_a;
+        on_b->taper = candidate->taper_b;
+        steps = GW_BOWED_STEPS;
+    }
     for (int i = 0; i < steps; i++)
-        gw_edge_points_approach(&on_a, &on_b);
-    *xa = on_a.x;
-    *xb = on_b.x;
-    return gw_unit(gw_cross(on_a.e, on_b.e));
+        gw_edge_points_approach(on_a, on_b);
+    return gw_edge_points_normal(on_a, on_b);
 }
 
 /* gap = n . (x_a - x_b) - r_a - r_b, corrected for bent surfaces (candidate.h) */
@@ -77,7 +82,8 @@ GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const
                                     const gw_pose *b)
 {
     gw_gap g = {0};
-    gw_vec3 xa = gw_pose_point(a, candidate->point_a), xb = gw_pose_point(b, candidate->point_b);
+    gw_edge_point on_a = {.x = gw_pose_point(a, candidate->point_a), .radius = candidate->radius_a};
+    gw_edge_point on_b = {.x = gw_pose_point(b, candidate->point_b), .radius = candidate->radius_b};
     gw_vec3 slide = {0, 0, 0};
     switch (candidate->kind) {
     case GW_NORMAL_IN_A:
@@ -87,19 +93,20 @@ GW_LANE_INLINE gw_gap gap_of_points(const gw_contact_candidate *candidate, const
         g.normal = gw_rotate(b->q, candidate->normal);
         break;
     case GW_NORMAL_BETWEEN:
-        g.normal = direction_between(xa, xb);
+        g.normal = direction_between(on_a.x, on_b.x);
         break;
     case GW_NORMAL_ACROSS:
-        g.normal = across_edges(candidate, a->q, b->q, &xa, &xb);
+        g.normal = across_edges(candidate, a->q, b->q, &on_a, &on_b);
         break;
     }
-    g.gap = gw_dot(g.normal, gw_sub(xa, xb)) - candidate->radius_a - candidate->radius_b;
+    gw_vec3 d = gw_sub(on_a.x, on_b.x);
+    g.gap = gw_dot(g.normal, d) - on_a.radius - on_b.radius;
     bool in_a = candidate->kind == GW_NORMAL_IN_A;
     if (gw_is_curved(&candidate->bend))
-        g.gap += follow_bend(&candidate->bend, in_a ? a->q : b->q, in_a ? b->q : a->q,
-                             gw_sub(xa, xb), &g.normal, &slide);
-    g.at_a = gw_mul_add(gw_sub(xa, slide), -candidate->radius_a, g.normal);
-    g.at_b = gw_mul_add(gw_add(xb, slide), candidate->radius_b, g.normal);
+        g.gap += follow_bend(&candidate->bend, in_a ? a->q : b->q, in_a ? b->q : a->q, d, &g.normal,
+                             &slide);
+    g.at_a = gw_mul_add(gw_sub(on_a.x, slide), -on_a.radius, g.normal);
+    g.at_b = gw_mul_add(gw_add(on_b.x, slide), on_b.radius, g.normal);
     if (in_a)
         g.at_a = g.at_b;
     else

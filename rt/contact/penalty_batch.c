@@ -58,6 +58,12 @@ static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate
         f->any_bowed = true;
         set_lane3(&f->bow, lane, is_a ? candidate->bow_a : candidate->bow_b);
         set_lane3(&f->other_bow, lane, is_a ? candidate->bow_b : candidate->bow_a);
+        if (candidate->taper_a == 0 && candidate->taper_b == 0)
+            break;
+        f->tapered[lane] = -1;
+        f->any_tapered = true;
+        f->taper[lane] = is_a ? candidate->taper_a : candidate->taper_b;
+        f->other_taper[lane] = is_a ? candidate->taper_b : candidate->taper_a;
         break;
     }
 }
@@ -278,6 +284,7 @@ GW_LANE_INLINE void select3(const gw_mask *of, const gw_lanes3 *x, const gw_lane
 /* Points of edges in all lanes (edge_pair.h). */
 typedef struct edge_points {
     gw_lanes3 x, e, k;
+    gw_lanes radius, taper;
 } edge_points;
 
 /* out = 1 / sqrt(1 + a) */
@@ -297,6 +304,7 @@ GW_LANE_INLINE void move_edge_point(const gw_penalty_batch *f, edge_points *p, c
     }
     gw_lanes k2, c, part;
     gw_lanes3 e = p->e;
+    p->radius += p->taper * *s;
     dot(&p->k, &p->k, &k2);
     part = k2 * *s * *s;
     inverse_root(&part, &c);
@@ -309,6 +317,36 @@ GW_LANE_INLINE void move_edge_point(const gw_penalty_batch *f, edge_points *p, c
     add_part(&part, &e, &p->k);
     p->e = (gw_lanes3){c * p->e.x, c * p->e.y, c * p->e.z};
     p->k = (gw_lanes3){c * p->k.x, c * p->k.y, c * p->k.z};
+}
+
+GW_LANE_INLINE void select1(const gw_mask *of, const gw_lanes *x, const gw_lanes *y, gw_lanes *out)
+{
+    *out = (gw_lanes)(((gw_mask)*x & *of) | ((gw_mask)*y & ~*of));
+}
+
+/* gw_edge_points_approach_tapered() in the lanes of cones: -s D, -t D and D. */
+GW_LANE_INLINE void taper_step(const gw_penalty_batch *f, const edge_points *a,
+                               const edge_points *b, const gw_lanes3 *d, gw_lanes *s, gw_lanes *t,
+                               gw_lanes *det)
+{
+    gw_lanes size, q, of_a, of_b, at_a, at_b, sum;
+    length(d, &size);
+    dot(&a->e, &b->e, &q);
+    dot(d, &a->k, &of_a);
+    dot(d, &b->k, &of_b);
+    dot(&a->e, d, &at_a);
+    dot(&b->e, d, &at_b);
+    q += a->taper * b->taper;
+    of_a = 1 - a->taper * a->taper + of_a;
+    of_b = 1 - b->taper * b->taper - of_b;
+    at_a -= a->taper * size;
+    at_b += b->taper * size;
+    sum = of_b * at_a - q * at_b;
+    select1(&f->tapered, &sum, s, s);
+    sum = q * at_a - of_a * at_b;
+    select1(&f->tapered, &sum, t, t);
+    sum = of_a * of_b - q * q;
+    select1(&f->tapered, &sum, det, det);
 }
 
 /* gw_edge_points_approach() in the lanes `of`; a and b may be exchanged. */
@@ -333,6 +371,8 @@ GW_LANE_INLINE void approach_edge_points(const gw_penalty_batch *f, const gw_mas
         s -= bow_b * at_a;
         t -= bow_a * at_b;
     }
+    if (f->any_tapered)
+        taper_step(f, a, b, &d, &s, &t, &det);
     s = (gw_lanes)((gw_mask)(-s / det) & *of);
     t = (gw_lanes)((gw_mask)(-t / det) & *of);
     move_edge_point(f, a, &s);
@@ -340,30 +380,33 @@ GW_LANE_INLINE void approach_edge_points(const gw_penalty_batch *f, const gw_mas
 }
 
 /* Adds the normal across edges, and moves the points to where these are nearest. */
-GW_LANE_INLINE void add_across(const gw_penalty_batch *f, const motions *mine, gw_lanes3 *own,
-                               gw_lanes3 *other, gw_lanes3 *n)
+GW_LANE_INLINE void add_across(const gw_penalty_batch *f, const motions *mine, edge_points *own,
+                               edge_points *other, gw_lanes3 *n)
 {
-    edge_points a = {.x = *own}, b = {.x = *other, .e = f->other_edge_x, .k = f->other_bow_x};
-    turn(mine, &f->edge, &a.e);
-    if (f->any_bowed)
-        turn(mine, &f->bow, &a.k);
-    approach_edge_points(f, &f->across_edges, &a, &b);
+    turn(mine, &f->edge, &own->e);
+    other->e = f->other_edge_x;
+    if (f->any_bowed) {
+        turn(mine, &f->bow, &own->k);
+        other->k = f->other_bow_x;
+        own->taper = f->taper;
+        other->taper = f->other_taper;
+    }
+    approach_edge_points(f, &f->across_edges, own, other);
     for (int i = 1; i < GW_BOWED_STEPS && f->any_bowed; i++)
-        approach_edge_points(f, &f->bowed, &a, &b);
+        approach_edge_points(f, &f->bowed, own, other);
     gw_lanes size, part;
-    gw_lanes3 c;
-    cross(&a.e, &b.e, &c);
+    gw_lanes3 c, d = {own->x.x - other->x.x, own->x.y - other->x.y, own->x.z - other->x.z};
+    cross(&own->e, &other->e, &c);
+    if (f->any_tapered)
+        select3(&f->tapered, &d, &c, &c);
     length(&c, &size);
     part = (gw_lanes)((gw_mask)(1 / size) & f->across_edges);
     add_part(&part, &c, n);
-    *own = a.x;
-    *other = b.x;
 }
 
-/* The normal: fixed to a body, from point to point, or across edges, which moves the points own and
- * other. */
-GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, gw_lanes3 *own,
-                              gw_lanes3 *other, gw_lanes3 *n)
+/* The normal: fixed to a body, from point to point, or across edges, which moves the points. */
+GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, edge_points *own,
+                              edge_points *other, gw_lanes3 *n)
 {
     gw_lanes distance, part;
     turn(mine, &f->normal, n);
@@ -374,7 +417,7 @@ GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const motions *mine, gw
         add_across(f, mine, own, other, n);
     if (!f->any_between)
         return;
-    gw_lanes3 d = {own->x - other->x, own->y - other->y, own->z - other->z};
+    gw_lanes3 d = {own->x.x - other->x.x, own->x.y - other->x.y, own->x.z - other->x.z};
     length(&d, &distance);
     part = f->between / distance;
     add_part(&part, &d, n);
@@ -506,20 +549,21 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
     const gw_lanes3 p = mine->p, v = mine->v, w = mine->w;
     if (f->moved)
         place_others(f);
-    gw_lanes3 own, d, n, here, there, at, va, vb, u, across, drag = {zero, zero, zero};
-    gw_lanes3 other = f->other_x;
+    gw_lanes3 d, n, here, there, at, va, vb, u, across, drag = {zero, zero, zero};
+    edge_points own = {.radius = f->radius}, other = {.x = f->other_x, .radius = f->other_radius};
     /* contact points of both bodies, and where the force acts */
-    transform(mine, &f->point, &own);
+    transform(mine, &f->point, &own.x);
     normal_of(f, mine, &own, &other, &n);
-    d = (gw_lanes3){own.x - other.x, own.y - other.y, own.z - other.z};
+    d = (gw_lanes3){own.x.x - other.x.x, own.x.y - other.x.y, own.x.z - other.x.z};
     gw_lanes gap, rate, push, limit;
     dot(&n, &d, &gap);
     gw_lanes3 slide = {zero, zero, zero}, still = slide, slides = slide;
     if (f->any_bent)
         follow_bend(f, mine, &d, &n, &gap, &slide);
-    here = (gw_lanes3){own.x - f->radius * n.x, own.y - f->radius * n.y, own.z - f->radius * n.z};
-    there = (gw_lanes3){other.x + f->other_radius * n.x, other.y + f->other_radius * n.y,
-                        other.z + f->other_radius * n.z};
+    here = (gw_lanes3){own.x.x - own.radius * n.x, own.x.y - own.radius * n.y,
+                       own.x.z - own.radius * n.z};
+    there = (gw_lanes3){other.x.x + other.radius * n.x, other.x.y + other.radius * n.y,
+                        other.x.z + other.radius * n.z};
     if (f->any_tilts) {
         select3(&f->bent_in_other, &slide, &still, &slides);
         here = (gw_lanes3){here.x - slides.x, here.y - slides.y, here.z - slides.z};
@@ -532,7 +576,7 @@ GW_LANE_INLINE void forces_of(gw_penalty_batch *f, const motions *mine, double s
     velocity(&f->other_v, &f->other_w, &at, &f->other_p, &vb);
     u = (gw_lanes3){va.x - vb.x, va.y - vb.y, va.z - vb.z};
     dot(&n, &u, &rate);
-    gw_lanes depth = f->radius + f->other_radius - gap - f->rest_penetration;
+    gw_lanes depth = own.radius + other.radius - gap - f->rest_penetration;
     push = f->stiffness * depth - f->damping * rate;
     larger(&push, &zero, &push);
     push = (gw_lanes)((gw_mask)push & (depth > zero));

@@ -49,13 +49,14 @@ typedef struct gw_penalty_batch {
     int other[GW_LANES];
     const gw_body_motion *motion[GW_LANES]; /* of the other bodies; not owned */
     bool moved;                             /* what follows from these is not up to date */
-    bool any_between, any_across, any_bowed, any_bent, any_tilts, sticks;
+    bool any_between, any_across, any_bowed, any_tapered, any_bent, any_tilts, sticks;
     gw_lanes3 other_point, other_normal, other_anchor, other_edge; /* in the other's frame, and */
     gw_lanes3 point, normal, anchor, edge; /* in that of mine; 0 where the normal does not follow */
     gw_lanes between;                      /* 1: the normal leads from point to point; else 0 */
     gw_mask across_edges;                  /* it is across both edges; */
-    gw_mask bowed;                         /* one of them is a rim, */
-    gw_lanes3 bow, other_bow;              /* and their curvature vectors */
+    gw_mask bowed, tapered;                /* one of them is a rim, or the axis of a cone, */
+    gw_lanes3 bow, other_bow;              /* and their curvature vectors and tapers */
+    gw_lanes taper, other_taper;
     gw_lanes curvature[2];  /* of bent surfaces (candidate.h), and their directions, in the frame */
     gw_lanes3 direction[2]; /* that the normal is fixed to, */
     gw_mask bent_in_other;  /* which is the other's, or mine where this is 0 */

@@ -298,3 +298,101 @@ for (const force of [1, 20])
       const { initial, final, motors, dissipated } = done.summary.energy;
       assert.ok(Math.abs(final - initial - motors + dissipated) < 1e-12);
     });
+
+// A body whose side comes down on a table's edge, tilted across it: the lowest line of the side is over the edge, where
+// the table's top and the edge have different normals.
+for (const [name, geometry] of [
+  ['capsule', { type: 'capsule', radius: 0.03, height: 0.2 }],
+  ['cylinder', { type: 'cylinder', radius: 0.03, height: 0.2 }],
+  ['cone', { type: 'cone', radius: 0.04, height: 0.2 }],
+])
+  for (const tilt of [0.02, 0.09, 0.11, 0.4, 0.7])
+    test(`a ${name} tilted by ${tilt} rad hits an edge along the normal to both`, () => {
+      const n = [Math.sin(tilt), 0, Math.cos(tilt)],
+        along = [Math.cos(tilt), 0, -Math.sin(tilt)],
+        before = 0.0123;
+      // the contact is at the origin; `end`: the apex of a cone, else where the lowest line has its middle
+      const half = name === 'cone' ? Math.atan(0.2) : 0,
+        axis = add(add([0, 0, 0], n, -Math.sin(half)), along, Math.cos(half)),
+        end = along.map((x) => (name === 'cone' ? 0.12 : 0.01) * x);
+      const at = name === 'cone' ? add(end, axis, -0.2) : add(end, n, 0.03),
+        q = about([0, 1, 0], Math.atan2(axis[0], axis[2])),
+        [v, w] = [
+          [0.1, 0.05, -1],
+          [0.3, 0.5, -0.4],
+        ],
+        inertia = 1.2e-3;
+      const arm = cross(at, n).map((x) => -x),
+        rate = dot(n, v) + dot(arm, w),
+        impulse = (-2 * rate) / (1 + dot(arm, arm) / inertia);
+      const object = {
+        id: 'a',
+        geometry,
+        material: 'm',
+        pose: { p: add(at, v, -before), q: times(about(unit(w), -before * Math.hypot(...w)), q) },
+        free: true,
+        body: { mass: 1, com: [0, 0, 0], inertia: [inertia, inertia, inertia, 0, 0, 0] },
+        velocity: { v, w },
+      };
+      const table = {
+        id: 'table',
+        geometry: { type: 'box', size: [0.4, 0.8, 0.2] },
+        material: 'm',
+        fixed: true,
+        pose: { p: [-0.2, 0, -0.1], q: [1, 0, 0, 0] },
+      };
+      const materials = [{ id: 'm', restitution: 1, friction: 0 }];
+      const done = run({ gravity: [0, 0, 0], materials, contact: { enabled: true }, objects: [object, table] }, 0.014);
+      const wrong = [
+        add(done.v(-1, 'a'), add(v, n, impulse), -1),
+        add(done.w(-1, 'a'), add(w, arm, impulse / inertia), -1),
+      ];
+      assert.ok(Math.hypot(...wrong[0]) < 1e-10, `${wrong[0]} m/s`);
+      assert.ok(Math.hypot(...wrong[1]) < 1e-9, `${wrong[1]} rad/s`);
+    });
+
+// Edges that rise outwards under the rim of a cylinder, and level ones round the side of a cone whose apex is below
+// them: without friction each spins on where it is.
+for (const [name, spin] of [
+  ['cylinder', 2],
+  ['cylinder', 20],
+  ['cone', 0],
+  ['cone', 20],
+])
+  test(`a ${name} spins on three edges at ${spin} rad/s`, () => {
+    const cone = name === 'cone',
+      root = Math.SQRT1_2,
+      half = Math.atan(0.5);
+    const bars = [0.1, 0.1 + (2 * Math.PI) / 3, 0.1 + (4 * Math.PI) / 3].map((at, i) => {
+      const round = about([0, 0, 1], at);
+      // the edge +y+z of the bar is at the contact, in the plane y = 0 before it is turned round z
+      const lean = cone
+        ? times(
+            about([0, 1, 0], half - Math.PI / 2),
+            times(about([0, 0, 1], Math.PI / 2), about([1, 0, 0], Math.PI / 4)),
+          )
+        : times(about([0, 1, 0], -Math.PI / 4), about([1, 0, 0], Math.PI / 4));
+      const up = cone ? [-Math.cos(half), 0, Math.sin(half)] : [-root, 0, root];
+      const p = add([cone ? 0.025 : 0.04, 0, 0], up, -0.02 * Math.SQRT2);
+      return {
+        id: `bar${i}`,
+        geometry: { type: 'box', size: [0.06, 0.04, 0.04] },
+        material: 'm',
+        fixed: true,
+        pose: { p: rotate(round, p), q: times(round, lean) },
+      };
+    });
+    const top = {
+      id: 'top',
+      geometry: { type: name, radius: 0.04, height: 0.08 },
+      material: 'm',
+      pose: cone ? { p: [0, 0, 0.03], q: [0, 1, 0, 0] } : { p: [0, 0, 0.04], q: [1, 0, 0, 0] },
+      free: true,
+      body: { mass: 1, com: [0, 0, 0], inertia: [6e-4, 6e-4, 3e-4, 0, 0, 0] },
+      velocity: { v: [0, 0, 0], w: [0, 0, spin] },
+    };
+    const materials = [{ id: 'm', restitution: 0, friction: 0 }];
+    const done = run({ gravity: [0, 0, -9.81], materials, contact: { enabled: true }, objects: [...bars, top] }, 1);
+    assert.ok(Math.hypot(...add(done.p(-1, 'top'), top.pose.p, -1)) < 1e-5, `${done.p(-1, 'top')} m`);
+    assert.ok(Math.hypot(...add(done.w(-1, 'top'), [0, 0, spin], -1)) < 1e-3, `${done.w(-1, 'top')} rad/s`);
+  });

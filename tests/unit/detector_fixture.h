@@ -180,7 +180,7 @@ static inline followed follow(const gw_contact_candidate *n, const gw_pose *pose
         f.n = gw_rotate(poses[n->a].q, n->normal);
     else if (n->kind == GW_NORMAL_IN_B)
         f.n = gw_rotate(poses[n->b].q, n->normal);
-    else if (n->kind == GW_NORMAL_BETWEEN)
+    else if (n->kind == GW_NORMAL_BETWEEN || n->taper_a != 0 || n->taper_b != 0)
         f.n = gw_unit(gw_sub(f.a, f.b));
     else
         f.n = gw_unit(

@@ -34,9 +34,12 @@ static gw_contact_candidate some_candidate(unsigned *seed, int i, const gw_pose 
                               .normal = gw_unit(some_vector(seed, 1)),
                               .edge_a = gw_unrotate(a->q, edge),
                               .edge_b = gw_unrotate(b->q, other)};
-    if (i % 8 == 3) { /* both are rims */
+    if (i % 8 == 3) { /* both are rims, or one is the axis of a cone */
         c.bow_a = gw_scale(some(seed), gw_any_normal(c.edge_a));
-        c.bow_b = gw_scale(some(seed), gw_any_normal(c.edge_b));
+        if (i % 16 == 3)
+            c.bow_b = gw_scale(some(seed), gw_any_normal(c.edge_b));
+        else
+            c.taper_b = 0.3 * some(seed);
     }
     /* some on a bent surface */
     if (i % 3 != 0 || (c.kind != GW_NORMAL_IN_A && c.kind != GW_NORMAL_IN_B))
