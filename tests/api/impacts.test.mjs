@@ -70,7 +70,8 @@ const momenta = (done, objects, k) =>
     ],
   );
 
-for (let seed = 1; seed <= 24; seed++)
+// The last ones turn too fast to step in lockstep.
+for (let seed = 1; seed <= 32; seed++)
   test(`free bodies among themselves keep both momenta, scene ${seed}`, () => {
     const { random, pick } = generator(seed);
     const between = (low, high) => low + (high - low) * random();
@@ -90,7 +91,7 @@ for (let seed = 1; seed <= 24; seed++)
         },
         velocity: {
           v: [1 - 0.8 * i, between(-0.1, 0.1), between(-0.1, 0.1)],
-          w: Array.from({ length: 3 }, () => between(-2, 2)),
+          w: Array.from({ length: 3 }, () => (seed > 24 ? 50 : 1) * between(-2, 2)),
         },
       };
     });
