@@ -49,17 +49,34 @@ static const gw_row *row_of(const gw_system *s, const gw_kinked_closure *k)
     return &s->closures[k->closure].rows[k->first];
 }
 
-static bool has_ends(const gw_nurbs *shape)
+/* True if a closure has a row that follows the shape's direction. */
+static bool follows_direction(const gw_closure_def *c, const gw_nurbs *shape)
 {
-    return shape->direction[0].kink_count + shape->direction[0].bend_count +
-               shape->direction[1].kink_count + shape->direction[1].bend_count >
-           0;
+    bool follows = false;
+    for (int i = 0; i < c->row_count; i++)
+        follows = follows || (c->rows[i].nurbs == shape && gw_row_of_direction(c->rows[i].kind));
+    return follows;
 }
 
-/* End i of the parts of a shape: kinks, then bends. */
+/* Number of ends of the parts of a shape: kinks and bends. Accelerations of rows that follow the
+ * shape's direction depend on its third derivatives: parts end at all knots where these jump. */
+static int end_count(const gw_nurbs_direction *d, bool follows)
+{
+    return d->kink_count + d->bend_count + (follows ? d->rate_count : 0);
+}
+
+/* End i: kinks, then bends, then the others. */
 static double end_of(const gw_nurbs_direction *d, int i)
 {
-    return i < d->kink_count ? d->kinks[i] : d->bends[i - d->kink_count];
+    if (i < d->kink_count)
+        return d->kinks[i];
+    i -= d->kink_count;
+    return i < d->bend_count ? d->bends[i] : d->rates[i - d->bend_count];
+}
+
+static bool has_ends(const gw_nurbs *shape, bool follows)
+{
+    return end_count(&shape->direction[0], follows) + end_count(&shape->direction[1], follows) > 0;
 }
 
 static bool is_kink(const gw_nurbs_direction *d, double x)
@@ -74,11 +91,11 @@ static bool is_kink(const gw_nurbs_direction *d, double x)
 }
 
 /* The smooth part about x; an end belongs to the part above it. */
-static void find_part(const gw_nurbs_direction *d, double x, double part[2])
+static void find_part(const gw_nurbs_direction *d, bool follows, double x, double part[2])
 {
     double period = d->high - d->low;
     part[0] = -INFINITY, part[1] = INFINITY;
-    for (int i = 0; i < d->kink_count + d->bend_count; i++)
+    for (int i = 0; i < end_count(d, follows); i++)
         for (int turn = d->closed ? -1 : 0; turn <= (d->closed ? 1 : 0); turn++) {
             double end = end_of(d, i) + turn * period;
             if (end <= x)
@@ -101,7 +118,7 @@ int gw_kinks_extra_rows(const gw_closure_def *c)
 static bool is_kinked(const gw_closure_def *c)
 {
     const gw_row *row = gw_closure_free_form_row(c);
-    if (!row || !has_ends(row->nurbs))
+    if (!row || !has_ends(row->nurbs, follows_direction(c, row->nurbs)))
         return false;
     bool turns = row->nurbs->direction[0].kink_count + row->nurbs->direction[1].kink_count > 0;
     return row->nurbs->dimension == 1 || !turns || gw_kinks_extra_rows(c) > 0;
@@ -131,7 +148,10 @@ static void init_kink(gw_system *s, int closure, gw_kinked_closure *k)
     gw_closure_def *c = &s->closures[closure];
     const gw_row *row = gw_closure_free_form_row(c);
     const gw_nurbs *shape = row->nurbs;
-    *k = (gw_kinked_closure){.closure = closure, .first = (int)(row - c->rows), .twin = -1};
+    *k = (gw_kinked_closure){.closure = closure,
+                             .first = (int)(row - c->rows),
+                             .twin = -1,
+                             .follows = follows_direction(c, shape)};
     gw_nurbs_view(shape, &k->view);
     gw_nurbs_view(shape, &k->beyond);
     for (int i = k->first; i < c->row_count; i++)
@@ -232,7 +252,7 @@ static void choose_part(gw_system *s, int index)
         double at = row_of(s, k)->start[d], period = of->high - of->low;
         if (of->closed)
             at -= period * floor((at - of->low) / period);
-        find_part(of, at, x->part[d]);
+        find_part(of, k->follows, at, x->part[d]);
         if (x->part[d][0] < of->low && of->closed && isfinite(x->part[d][0])) {
             x->part[d][0] += period, x->part[d][1] += period;
             at += period;
@@ -481,10 +501,10 @@ static void take_next_part(gw_system *s, int index, const gw_kink_search *at)
     double inside = row_of(s, k)->start[at->direction];
     if (at->up) {
         part[0] = bound;
-        find_part(of, bound, part);
+        find_part(of, k->follows, bound, part);
         part[0] = bound;
     } else {
-        find_part(of, nextafter(bound, -INFINITY), part);
+        find_part(of, k->follows, nextafter(bound, -INFINITY), part);
         part[1] = bound;
     }
     if (of->closed && isfinite(part[0]) && (part[0] < of->low || part[0] >= of->high)) {
@@ -638,14 +658,6 @@ static void go_on_along(gw_system *s, const gw_kink_search *at, const gw_kink_st
  *
  *   u_E = u - c x' / (F . c),   |u_A|^2 = x'^2 / (F . c) */
 
-static bool follows_direction(const gw_system *s, const gw_kinked_closure *k)
-{
-    bool follows = false;
-    for (int i = k->first; i <= k->last; i++)
-        follows = follows || gw_row_of_direction(s->closures[k->closure].rows[i].kind);
-    return follows;
-}
-
 static gw_vec3 gradient_of(const gw_system *s, const gw_kinked_closure *k, int direction)
 {
     point_on_shape x;
@@ -692,7 +704,7 @@ double gw_kinks_cross(gw_system *s, const gw_kink_search *at, double t, double d
     set_parameter(s, k, d, at->bound);
     find_point(s, k, &point);
     gw_vec3 a = direction_at(&k->view, &point, row_of(s, k)->start, d, !at->up, &into);
-    bool bends = !kink && !held && follows_direction(s, k);
+    bool bends = !kink && !held && k->follows;
     double turned = bends ? stop_parameter(s, k, d) : 0;
     take_next_part(s, at->kink, at);
     to = *x;

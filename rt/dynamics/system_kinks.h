@@ -25,6 +25,7 @@ typedef struct gw_kink_state {
 typedef struct gw_kinked_closure {
     int closure, first, last; /* the first and the last of its rows on the shape */
     int twin, twins;          /* first and number of its rows on parts beyond; twin -1: a curve */
+    bool follows;             /* one of them follows the shape's direction */
     gw_nurbs view, beyond;
     double home[2]; /* parameters where the substep began */
     int crossings;  /* in this step; */

@@ -606,9 +606,9 @@ static bool is_energy_error_too_large(const gw_system *s, const substep *b,
 }
 
 /* Each substep may have an error up to BALANCE; their sum is removed from the motion. */
-#define PAID_FROM 2e-9 /* of the largest recent kinetic energy: smaller sums wait */
-#define PAID_TO   1e-7 /* of the present kinetic energy: larger sums wait for more motion */
-#define FADING    1e-4 /* decay of the largest kinetic energy per substep */
+#define PAID_FROM 4e-13 /* of the largest recent kinetic energy: smaller sums wait */
+#define PAID_TO   1e-7  /* of the present kinetic energy: larger sums wait for more motion */
+#define FADING    1e-4  /* decay of the largest kinetic energy per substep */
 
 static void remove_energy_error(gw_system *s, double out)
 {

@@ -22,10 +22,10 @@ static int root_of(int *parent, int i)
     return i;
 }
 
-/* The enabled constraints of a body on distances, and those of them on free-form shapes with bends
- * or ends; whether one follows a normal or tangent. */
+/* The enabled constraints of a body: those on distances; those on free-form shapes with bends or
+ * ends; the others; whether one follows a normal or tangent. */
 typedef struct bent_body {
-    int distances, bent;
+    int distances, bent, others;
     bool follows;
 } bent_body;
 
@@ -106,8 +106,8 @@ static bool moves_with_others(const gw_scene *s, int body)
  * of closures do (rt/dynamics/system_kinks.c). */
 static bool is_general_on_bends(const grouping *g, int body)
 {
-    return body >= 0 && g->bent[body].bent > 0 && g->bent[body].distances > 1 &&
-           !g->bent[body].follows;
+    const bent_body *b = body >= 0 ? &g->bent[body] : NULL;
+    return b && b->bent > 0 && (b->distances > 1 || (b->follows && b->others > 0));
 }
 
 /* A bound joins two bodies only if one of them moves only through its relations. */
@@ -150,6 +150,7 @@ static void count_bent(const gw_scene *s, bent_body *of_body)
                 continue;
             of_body[body].distances += gw_constraint_has_distance(c->kind);
             of_body[body].bent += bent;
+            of_body[body].others += !bent;
             of_body[body].follows |= c->kind == GW_NORMAL || c->kind == GW_TANGENT;
         }
     }
