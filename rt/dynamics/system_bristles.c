@@ -372,6 +372,7 @@ double gw_system_begin_bristles(gw_system *s, bool fits)
     double dissipated = fits ? fit_bristles(s) : 0;
     for (bristle b = {0}; !s->is_free && next_bristle(s, &b);)
         dissipated += begin_sliding(s, &b);
-    s->potential -= dissipated;
+    if (dissipated != 0)
+        gw_system_energy(s, &s->kinetic, &s->potential);
     return dissipated;
 }

@@ -259,7 +259,8 @@ static void slip_bristles(gw_system *s, bool turns, const gw_forces *forces, dou
                           gw_system_work *sum)
 {
     double dissipated = gw_system_slip(s) + (turns ? gw_system_turn_bristles(s, forces, t) : 0);
-    s->potential -= dissipated;
+    if (dissipated != 0) /* as it is found for a state that is restored, to the bit */
+        gw_system_energy(s, &s->kinetic, &s->potential);
     sum->dissipated += dissipated;
 }
 
