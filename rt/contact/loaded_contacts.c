@@ -1,8 +1,10 @@
 /*
  * Which contacts are loaded: their forces are solved for (rigid_contact_forces.c), because their
- * springs would yield too much; and springs in place of loads that no trial has found. RT safe.
+ * springs would yield too much; and springs in place of loads that no trial has found;
+ * loads from one substep to the next. RT safe.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "rt/contact/world_private.h"
 
@@ -103,4 +105,87 @@ void gw_contact_make_rigid(gw_contact *c)
     c->yields = false;
     c->loaded = true;
     c->load = c->load_before = c->stiffness * depth;
+    c->load_slope = 0;
+    c->loads_before.known = 0;
+}
+
+/*
+ * The load of a contact that holds is linear in the time t of the substep,
+ *
+ *   F(t) = P / h + s (t - h / 2)
+ *
+ * with P from the gap's rate at the end and s from the gap there; a constant force would leave gaps
+ * of the order of h^3. Trials begin with the polynomial through the last mean forces, each at the
+ * middle of its substep. Where motors may saturate the load is constant.
+ */
+
+/* Value and derivative at t of Newton's interpolation polynomial of the loads before; of a single
+ * one, of its own line. */
+static double load_before(const gw_load_history *b, double t, double *slope)
+{
+    double of[GW_LOADS_KNOWN], sum = 0;
+    *slope = b->slope;
+    if (b->known == 1)
+        return b->load[0] + b->slope * (t - b->middle[0]);
+    memcpy(of, b->load, sizeof of);
+    for (int order = 1; order < b->known; order++)
+        for (int i = b->known - 1; i >= order; i--)
+            of[i] = (of[i] - of[i - 1]) / (b->middle[i] - b->middle[i - order]);
+    *slope = 0;
+    for (int i = b->known - 1; i >= 0; i--) {
+        *slope = *slope * (t - b->middle[i]) + sum;
+        sum = sum * (t - b->middle[i]) + of[i];
+    }
+    return sum;
+}
+
+void gw_contact_predict_load(const gw_world *w, gw_contact *c, double h)
+{
+    assert(h > 0);
+    c->load_middle = 0.5 * h, c->load_slope = 0;
+    if (c->loads_before.known == 0)
+        return;
+    c->load = fmax(0, load_before(&c->loads_before, c->load_middle, &c->load_slope));
+    if (gw_contact_moves_within(w, c))
+        c->load_slope = 0;
+}
+
+#define LEAST_KEPT 0.05 /* of the step: shorter substeps tell nothing of the slope */
+
+void gw_contact_keep_load(const gw_world *w, gw_contact *c, double h)
+{
+    gw_load_history *b = &c->loads_before;
+    c->load_middle -= h;
+    for (int i = 0; i < b->known; i++)
+        b->middle[i] -= h;
+    if (!(c->load > 0) || c->lock > 0) {
+        b->known = 0;
+        c->load_slope = 0;
+        return;
+    }
+    if (h < LEAST_KEPT * w->dt)
+        return;
+    b->known = b->known < GW_LOADS_KNOWN ? b->known + 1 : GW_LOADS_KNOWN;
+    for (int i = b->known - 1; i > 0; i--)
+        b->load[i] = b->load[i - 1], b->middle[i] = b->middle[i - 1];
+    b->load[0] = c->load, b->middle[0] = c->load_middle, b->slope = c->load_slope;
+}
+
+void gw_island_forget_loads(gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++)
+        w->contacts[w->active.contacts[i]].loads_before.known = 0;
+}
+
+double gw_contact_lift_off(const gw_world *w, const gw_contact *c, double h)
+{
+    const gw_load_history *b = &c->loads_before;
+    if (!c->continuous || !gw_contact_is_rigid(c) || gw_contact_moves_within(w, c))
+        return INFINITY;
+    double slope = c->load_slope, t = 0.5 * h - c->load / slope;
+    if (c->load == 0) {
+        slope = b->known > 0 ? b->slope : 0;
+        t = b->middle[0] - b->load[0] / slope;
+    }
+    return slope < 0 && t < h ? t : INFINITY;
 }

@@ -60,7 +60,7 @@ static bool lock_coordinate(gw_world *w, gw_contact *c, int at, double entry, do
     locks[at] = STRENGTH / (h * answer[at]);
     c->lock_rate = fmax(0, -BACK * (c->start.gap + c->rest_penetration) / h);
     c->lock = locks[at] / (entry * entry);
-    c->lock_load = c->load;
+    c->lock_load = c->load, c->load_slope = 0;
     loads[at] = locks[at] * c->lock_rate / entry;
     c->locks = at;
     c->lock_is_relieved = false;

@@ -149,6 +149,8 @@ void gw_contact_make_continuous(gw_world *w, gw_contact *c)
     c->loaded = gw_contact_has_solved_force(c);
     c->weighed = false;
     c->load = c->load_before = c->stored = c->tried = 0;
+    c->load_slope = 0;
+    gw_island_forget_loads(w);
     c->stiffness = stated_or(c->candidate.surface.stiffness, c->stiffness);
     c->damping = stated_or(c->candidate.surface.damping, c->damping);
     c->friction_spring.slip = gw_v3(0, 0, 0);
@@ -290,7 +292,7 @@ static row_force row_force_of(const gw_contact *c, const gw_body_state *a, const
     f.at = gw_gap_of_states(&c->candidate, a, b, &rate);
     double depth = -f.at.gap - c->rest_penetration, damped = is_damped(c) ? c->damping * rate : 0;
     double push = depth > 0 ? c->stiffness * depth - damped : 0;
-    push = gw_contact_is_rigid(c) ? c->load : push;
+    push = gw_contact_is_rigid(c) ? gw_contact_load_at(c, since) : push;
     if (!(push > 0))
         return f;
     gw_vec3 n = f.at.normal;
@@ -749,15 +751,6 @@ static gw_vec3 slip_after(const gw_friction_spring *spring, double limit, gw_vec
     return pull > limit ? gw_scale(limit / pull, x) : x;
 }
 
-/* Extrapolates the load linearly from the last two substeps, which saves trials. */
-static void predict_load(gw_contact *c)
-{
-    double load = c->load;
-    if (load > 0 && c->load_before > 0)
-        c->load = fmax(0, 2 * load - c->load_before);
-    c->load_before = load;
-}
-
 void gw_contact_begin_substep(gw_world *w, gw_contact *c)
 {
     c->slow_impact = false;
@@ -776,8 +769,10 @@ void gw_contact_begin_substep(gw_world *w, gw_contact *c)
     c->external_power = 0;
     if (!c->continuous)
         return;
-    if (gw_contact_is_rigid(c))
-        predict_load(c);
+    if (gw_contact_is_rigid(c)) {
+        c->load_before = c->load;
+        gw_contact_predict_load(w, c, w->dt - c->start_time);
+    }
     bottom_out(w, c);
     set_anchors(w, c);
     c->external_power = external_power(w, c, 0);
@@ -812,7 +807,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     if (!c->continuous)
         return;
     if (gw_contact_is_rigid(c) && w->substep_start[gw_contact_any_system(c)] == 0) {
-        c->load_at_start = c->load;
+        c->load_at_start = gw_contact_load_at(c, 0);
         c->gap_at_start = c->start;
     }
     double limit = friction_limit(c), spin = 0;
@@ -827,6 +822,8 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
     c->stored = stored_after(c);
     c->rest_penetration = rest_after(c, h);
     set_anchors(w, c);
+    if (gw_contact_is_rigid(c))
+        gw_contact_keep_load(w, c, h);
     double open = c->now.gap + fmin(0, c->rest_penetration);
     bool pushed = gw_contact_is_rigid(c) && c->load > 0 && open < gw_contact_slack(w, c);
     if (!pushed && (open > RELEASE_GAP || (open > 0 && c->gap_rate > w->rules.rest_speed)))

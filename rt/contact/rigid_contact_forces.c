@@ -2,7 +2,7 @@
  * Forces of rigid contacts, called loads here: unknowns of a complementarity problem (non-negative
  * least squares, nnls.c). They replace penalty springs, which yield too much between light and
  * heavy bodies and at unilateral constraints. After a trial of a substep without loads, they are
- * the constant forces that close the gaps at its end. RT safe.
+ * the forces that close the gaps at its end. RT safe.
  */
 #include <assert.h>
 #include <string.h>
@@ -39,21 +39,12 @@ static double aim_of(const gw_world *w, const gw_contact *c, double h)
     return c->stored > 0 ? LOAD_FEEDBACK * gap / w->dt : 0;
 }
 
-/* True if a contact's gap may change in a trial although its rate ends at zero: beside joint forces
- * or on a bent surface. */
-static bool moves_within(const gw_world *w, const gw_contact *c)
-{
-    const gw_unilateral_row *row = c->candidate.row;
-    bool bends = gw_is_free_form(row->a.kind) || gw_is_free_form(row->b.kind);
-    return gw_contact_bounds_coordinate(c) && (bends || gw_contact_is_driven(w, c));
-}
-
 /* Gap rate of a contact that holds after a trial of h s (m/s): of its mean and the one at the end
  * the larger, where they may differ. */
 static double rate_left(const gw_world *w, const gw_contact *c, double h)
 {
     double mean = (c->now.gap - c->start.gap) / h;
-    return moves_within(w, c) && fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
+    return gw_contact_moves_within(w, c) && fabs(mean) > fabs(c->gap_rate) ? mean : c->gap_rate;
 }
 
 /* v += D^-1 J_i^T p for row i; returns J_i D^-1 J_i^T. */
@@ -612,10 +603,13 @@ static bool solve_sticking_loads(gw_impact *x, double h)
     return found == FACE_STICKS;
 }
 
-#define FREE_TRIALS 3     /* of a substep, before loads are kept within what was tried */
-#define HELD_RATE   1e-11 /* at which a contact that holds may move (m/s), */
-#define HELD_SHARE  1e-9  /* and as a part of the rate that its load holds back */
-#define HELD_GAP    1e-10 /* change in a substep that no load avoids: a lock must (m) */
+#define SLOPE_SWEEPS 30
+#define STEEPEST     4     /* times the slope of a force that begins or ends with zero */
+#define FREE_TRIALS  3     /* of a substep, before loads are kept within what was tried */
+#define HELD_RATE    1e-11 /* at which a contact that holds may move (m/s), */
+#define HELD_SHARE   1e-9  /* and as a part of the rate that its load holds back */
+#define HELD_PLACE   1e-13 /* what a slope may leave of a gap (m) */
+#define HELD_GAP     1e-10 /* change in a substep that no load avoids: a lock must (m) */
 
 /* Records a trial of a single contact's load: the right one is between a load under which the gap
  * closes and one under which it opens, however nonlinear the response of saturated motors. */
@@ -640,7 +634,49 @@ static double within_tried(const gw_contact *c, double load)
     return b->low + share * (b->high - b->low);
 }
 
-/* Evaluates the trial for contacts that hold; true if all their gap rates are within tolerance. */
+static bool has_slope(const gw_world *w, const gw_contact *c)
+{
+    return gw_contact_is_rigid(c) && c->load > 0 && !gw_contact_moves_within(w, c);
+}
+
+/* What the slope left of the gap in a trial of h s (m): all but what the gap's rate at the end
+ * tells of the mean load. */
+static double gap_left(const gw_world *w, const gw_contact *c, double h)
+{
+    double aim = aim_of(w, c, h);
+    return c->now.gap - c->start.gap + aim * h - 0.5 * h * (c->gap_rate + aim);
+}
+
+/* Changes the slopes s to close these gaps, A s h^3 / 12 = gap_left, by Gauss-Seidel iteration. */
+static void solve_slopes(const gw_impact *x, double h)
+{
+    gw_world *w = x->world;
+    double v[GW_WORLD_MAX_DOF] = {0}, to_gap = h * h * h / 12, left = INFINITY;
+    int n = x->from[x->block_count];
+    for (int sweep = 0; sweep < SLOPE_SWEEPS && left > 0.1 * HELD_PLACE; sweep++) {
+        left = 0;
+        for (int i = 0; i < x->rows; i++) {
+            gw_contact *c = &w->contacts[x->contact[i]];
+            if (!has_slope(w, c))
+                continue;
+            double own = add_answer(x, i, 0, v);
+            double open = gap_left(w, c, h) - to_gap * dot_rows(n, w->jacobian + i * n, v);
+            double by = own > 0 ? open / (to_gap * own) : 0;
+            add_answer(x, i, by, v);
+            c->load_slope += by;
+            left = fmax(left, fabs(open));
+        }
+    }
+    for (int i = 0; i < x->rows; i++) {
+        gw_contact *c = &w->contacts[x->contact[i]];
+        double most = STEEPEST * c->load / c->load_middle;
+        if (has_slope(w, c))
+            c->load_slope = fmin(fmax(c->load_slope, -most), most);
+    }
+}
+
+/* Evaluates the trial for contacts that hold; true if all their gaps and gap
+ * rates are within tolerance. */
 static bool loads_hold(gw_impact *x, double h)
 {
     gw_world *w = x->world;
@@ -653,10 +689,15 @@ static bool loads_hold(gw_impact *x, double h)
         c->tried = c->load * h;
         double rate = rate_left(w, c, h) + aim_of(w, c, h);
         double most = HELD_RATE + HELD_SHARE * add_answer(x, i, 0, w->v) * c->tried;
-        if (x->rows == 1 && gw_contact_bounds_coordinate(c))
+        if (x->rows == 1 && gw_contact_moves_within(w, c))
             note_trial(c, rate);
         hold = hold && (c->tried > 0 ? fabs(rate) <= most : rate >= -most);
         excess = fmax(excess, (c->tried > 0 ? fabs(rate) : -rate) / most);
+        if (!has_slope(w, c))
+            continue;
+        double left = fabs(gap_left(w, c, h)) / HELD_PLACE;
+        hold = hold && left <= 1;
+        excess = fmax(excess, left);
     }
     memmove(w->load_excess + 1, w->load_excess, 2 * sizeof *w->load_excess);
     w->load_excess[0] = excess;
@@ -692,6 +733,7 @@ static bool keep_kicks(gw_impact *x, double h)
             add_answer(x, i, -x->p[i], w->dv);
             add_impulse(x, i, -x->p[i], w->generalised);
             c->load = within_tried(c, c->load);
+            c->load_slope = c->load > 0 ? c->load_slope : 0;
         } else
             any = true;
     }
@@ -714,15 +756,19 @@ void gw_rigid_forces_end(gw_world *w)
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         if (c->bracket.trials > FREE_TRIALS && gw_contact_is_rigid(c))
-            c->load = c->bracket.best;
+            c->load = c->bracket.best, c->load_slope = 0;
     }
 }
 
-void gw_rigid_forces_begin(gw_world *w)
+void gw_rigid_forces_begin(gw_world *w, double h)
 {
     w->load_excess[0] = w->load_excess[1] = w->load_excess[2] = INFINITY;
-    for (int i = 0; i < w->active.contact_count; i++)
-        w->contacts[w->active.contacts[i]].bracket = (gw_load_bracket){.high = INFINITY};
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        c->bracket = (gw_load_bracket){.high = INFINITY};
+        if (gw_contact_is_rigid(c))
+            gw_contact_predict_load(w, c, h);
+    }
 }
 
 bool gw_no_load_holds(const gw_world *w, double h)
@@ -730,7 +776,7 @@ bool gw_no_load_holds(const gw_world *w, double h)
     assert(h > 0);
     for (int i = 0; i < w->active.contact_count; i++) {
         const gw_contact *c = &w->contacts[w->active.contacts[i]];
-        if (!c->continuous || !gw_contact_is_rigid(c) || !moves_within(w, c))
+        if (!c->continuous || !gw_contact_is_rigid(c) || !gw_contact_moves_within(w, c))
             continue;
         double aim = aim_of(w, c, h), mean = (c->now.gap - c->start.gap) / h + aim;
         double end = c->gap_rate + aim;
@@ -760,8 +806,8 @@ bool gw_rigid_forces_are_bracketed(const gw_world *w)
  * or slide as a whole, P together with their forces. Each system gets half of J^T P at the start of
  * the substep and half at its end. A system with damping or springs of its own, which would
  * dissipate part of such an impulse, gets J^T P / h all through the substep, corrected by further
- * trials. A contact that holds acts with the force P / h all through the substep, and P is found by
- * trials that start from the P of the last substep. A is that of the whole step: (D + h C + h^2
+ * trials. A contact that holds acts with a force of the mean P / h, found by trials
+ * (loaded_contacts.c). A is that of the whole step: (D + h C + h^2
  * K)^-1 in place of D^-1 where a system steps implicitly.
  */
 gw_rigid_forces_result gw_rigid_forces_solve(gw_world *w, double h)
@@ -780,6 +826,8 @@ gw_rigid_forces_result gw_rigid_forces_solve(gw_world *w, double h)
         x.explicit = x.explicit || !gw_contact_is_rigid(&w->contacts[x.contact[i]]);
     gw_impact_fill(&x);
     bool hold = loads_hold(&x, h);
+    if (!hold)
+        solve_slopes(&x, h);
     size_t n = (size_t)x.from[x.block_count];
     solve_normal_loads(&x, friction, h);
     memcpy(friction, w->dv, n * sizeof *friction);

@@ -87,6 +87,16 @@ typedef struct gw_load_bracket {
     int trials;
 } gw_load_bracket;
 
+/* Loads of a contact that holds in its last substeps: each a mean force (N) and the middle of its
+ * substep (s after the start of the present one, below zero), the last one first. */
+#define GW_LOADS_KNOWN 3
+
+typedef struct gw_load_history {
+    int known; /* of GW_LOADS_KNOWN */
+    double load[GW_LOADS_KNOWN], middle[GW_LOADS_KNOWN];
+    double slope; /* of the last one (N/s) */
+} gw_load_history;
+
 /* State of a coordinate at its limit within a substep (locked_coordinates.c). */
 typedef enum gw_lock_state {
     GW_UNLOCKED,
@@ -137,14 +147,17 @@ typedef struct gw_contact {
     double start_spin_rate;  /* about the normal (rad/s) */
     double last_depth;       /* penetration at the end of the last step (m) */
     double energy_to_repay;  /* put into its spring by redetection, to be taken from motion (J) */
-    double stiffness, damping; /* N/m, N s/m, within the step's stability limit */
-    double load, stored;       /* of a loaded one, over the substep (N); its energy (J) */
-    double loaded_for;         /* since it was loaded (s) */
-    double load_before;        /* of one that holds: the load of the substep before (N) */
-    double load_at_start;      /* the same of the first substep of this step, along the normal */
-    gw_gap gap_at_start;       /* that is here, where that begins */
-    double tried;              /* of one that holds: what the last trial had (N s) */
-    double expected_rate;      /* of a loaded one: d(gap)/dt that its load is to bring (m/s) */
+    double stiffness, damping;      /* N/m, N s/m, within the step's stability limit */
+    double load, stored;            /* of a loaded one, over the substep (N); its energy (J) */
+    double loaded_for;              /* since it was loaded (s) */
+    double load_before;             /* of one that holds: the load of the substep before (N) */
+    double load_slope, load_middle; /* of one that holds: rate of change of its load (N/s); when it
+                                       is `load` (s after the substep's start) */
+    gw_load_history loads_before;
+    double load_at_start; /* the force at the start of this step, along the normal */
+    gw_gap gap_at_start;  /* that is here, where that begins */
+    double tried;         /* of one that holds: what the last trial had (N s) */
+    double expected_rate; /* of a loaded one: d(gap)/dt that its load is to bring (m/s) */
     gw_load_bracket bracket;
     bool yields; /* a unilateral constraint of which no load was found: a spring for a step */
     double lock; /* damper along the normal of one whose coordinate is locked (N s/m); 0: is not */
@@ -642,6 +655,25 @@ static inline bool gw_contact_is_rigid(const gw_contact *c)
     return c->loaded && gw_contact_has_solved_force(c);
 }
 
+/* Force of a contact that holds, `since` s after the start of the substep (N): linear in time,
+ * between zero and twice its mean. */
+static inline double gw_contact_load_at(const gw_contact *c, double since)
+{
+    return fmin(fmax(0, c->load + c->load_slope * (since - c->load_middle)), 2 * c->load);
+}
+
+/* Extrapolates its load, mean and slope, from the loads before to a substep of h s; and keeps that
+ * of a substep of h s that ended: times count from its end. */
+void gw_contact_predict_load(const gw_world *w, gw_contact *c, double h);
+void gw_contact_keep_load(const gw_world *w, gw_contact *c, double h);
+
+/* Loads of the active part jump now: at a collision, and where a contact begins to hold. */
+void gw_island_forget_loads(gw_world *w);
+
+/* When the load of a contact that holds becomes zero in a trial of h s (s after the start of the
+ * substep); INFINITY: not before its end. */
+double gw_contact_lift_off(const gw_world *w, const gw_contact *c, double h);
+
 /* Cost of an evaluation of its gap, as counted in gw_world.row_work. */
 static inline int gw_contact_row_work(const gw_contact *c)
 {
@@ -656,6 +688,13 @@ static inline bool gw_contact_is_driven(const gw_world *w, const gw_contact *c)
 {
     return (c->system_a >= 0 && gw_model_takes_load(gw_world_model(w, c->system_a))) ||
            (c->system_b >= 0 && gw_model_takes_load(gw_world_model(w, c->system_b)));
+}
+
+/* True if a contact's gap may change in a trial although its rate ends at zero: beside joint
+ * forces. */
+static inline bool gw_contact_moves_within(const gw_world *w, const gw_contact *c)
+{
+    return gw_contact_bounds_coordinate(c) && gw_contact_is_driven(w, c);
 }
 
 /* Largest gap at which a contact that holds keeps its load (m): 0.05 load / stiffness, with
@@ -686,9 +725,9 @@ typedef enum gw_rigid_forces_result {
     GW_RIGID_FORCES_RIGHT   /* the loads of the last trial were right */
 } gw_rigid_forces_result;
 
-/* gw_rigid_forces_begin(): before the first trial of a substep. gw_rigid_forces_end(): after the
- * last one, if no loads were found that hold. */
-void gw_rigid_forces_begin(gw_world *w);
+/* gw_rigid_forces_begin(): before the first trial of a substep of h s. gw_rigid_forces_end(): after
+ * the last one, if no loads were found that hold. */
+void gw_rigid_forces_begin(gw_world *w, double h);
 bool gw_rigid_forces_are_bracketed(const gw_world *w); /* one of them, by the trials so far */
 void gw_rigid_forces_end(gw_world *w);
 

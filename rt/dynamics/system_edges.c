@@ -200,6 +200,8 @@ int gw_system_edges(const gw_system *s, int closure, gw_system_edge edges[GW_SYS
 void gw_system_disable_edge_springs(gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count);
+    if (!s->closures[closure].edges_left && gw_closure_has_edges(&s->closures[closure]))
+        s->edge_count--;
     s->closures[closure].edges_left = true;
 }
 

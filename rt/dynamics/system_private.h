@@ -282,7 +282,7 @@ struct gw_system {
     const gw_local_model *local; /* local model in use, with its D and G; NULL: exact */
     gw_plane *planes;            /* of planar trees, indexed by their first bodies */
     gw_closure_def *closures;
-    int edge_count; /* closures with edges */
+    int edge_count; /* closures with springs at edges */
     int kink_count; /* closures over kinks and bends (system_kinks.h) */
     struct gw_kinked_closure *kinks;
     struct gw_kink_state *kink_states;
