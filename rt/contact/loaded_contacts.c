@@ -116,23 +116,24 @@ void gw_contact_make_rigid(gw_contact *c)
  *
  * with P from the gap's rate at the end and s from the gap there; a constant force would leave gaps
  * of the order of h^3. Trials begin with the polynomial through the last mean forces, each at the
- * middle of its substep. Where motors may saturate the load is constant.
+ * middle of its substep. Where motors may saturate the load is constant, and extrapolated
+ * linearly.
  */
 
 /* Value and derivative at t of Newton's interpolation polynomial of the loads before; of a single
  * one, of its own line. */
-static double load_before(const gw_load_history *b, double t, double *slope)
+static double load_before(const gw_load_history *b, int known, double t, double *slope)
 {
     double of[GW_LOADS_KNOWN], sum = 0;
     *slope = b->slope;
-    if (b->known == 1)
+    if (known == 1)
         return b->load[0] + b->slope * (t - b->middle[0]);
     memcpy(of, b->load, sizeof of);
-    for (int order = 1; order < b->known; order++)
-        for (int i = b->known - 1; i >= order; i--)
+    for (int order = 1; order < known; order++)
+        for (int i = known - 1; i >= order; i--)
             of[i] = (of[i] - of[i - 1]) / (b->middle[i] - b->middle[i - order]);
     *slope = 0;
-    for (int i = b->known - 1; i >= 0; i--) {
+    for (int i = known - 1; i >= 0; i--) {
         *slope = *slope * (t - b->middle[i]) + sum;
         sum = sum * (t - b->middle[i]) + of[i];
     }
@@ -141,12 +142,15 @@ static double load_before(const gw_load_history *b, double t, double *slope)
 
 void gw_contact_predict_load(const gw_world *w, gw_contact *c, double h)
 {
+    const gw_load_history *b = &c->loads_before;
+    bool driven = gw_contact_moves_within(w, c);
     assert(h > 0);
     c->load_middle = 0.5 * h, c->load_slope = 0;
-    if (c->loads_before.known == 0)
+    if (b->known == 0)
         return;
-    c->load = fmax(0, load_before(&c->loads_before, c->load_middle, &c->load_slope));
-    if (gw_contact_moves_within(w, c))
+    c->load = fmax(
+        0, load_before(b, driven && b->known > 2 ? 2 : b->known, c->load_middle, &c->load_slope));
+    if (driven)
         c->load_slope = 0;
 }
 

@@ -766,7 +766,7 @@ void gw_rigid_forces_begin(gw_world *w, double h)
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         c->bracket = (gw_load_bracket){.high = INFINITY};
-        if (gw_contact_is_rigid(c))
+        if (gw_contact_is_rigid(c) && !gw_contact_moves_within(w, c))
             gw_contact_predict_load(w, c, h);
     }
 }

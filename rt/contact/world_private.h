@@ -683,11 +683,11 @@ static inline int gw_contact_row_work(const gw_contact *c)
                     (gw_is_free_form(row->a.kind) || gw_is_free_form(row->b.kind))));
 }
 
-/* True if joint forces (motors, dampers, springs) act beside its load. */
+/* True if joint forces that may saturate or jump (motors, friction) act beside its load. */
 static inline bool gw_contact_is_driven(const gw_world *w, const gw_contact *c)
 {
-    return (c->system_a >= 0 && gw_model_takes_load(gw_world_model(w, c->system_a))) ||
-           (c->system_b >= 0 && gw_model_takes_load(gw_world_model(w, c->system_b)));
+    return (c->system_a >= 0 && gw_model_is_driven(gw_world_model(w, c->system_a))) ||
+           (c->system_b >= 0 && gw_model_is_driven(gw_world_model(w, c->system_b)));
 }
 
 /* True if a contact's gap may change in a trial although its rate ends at zero: beside joint

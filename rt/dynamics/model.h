@@ -96,6 +96,9 @@ typedef struct gw_model_ops {
     /* True where the model has dampers or springs of its own: contact impulses then act as a
      * constant load during its step (gw_forces.load). NULL: never. */
     bool (*takes_load)(const gw_model *model);
+    /* True where its joint forces may saturate or jump within a step (motors, friction) or are
+     * integrated implicitly. NULL: never. */
+    bool (*is_driven)(const gw_model *model);
     /* True where the model accepts dampers of its coordinates (gw_forces.lock). NULL: it does
      * not. */
     bool (*takes_lock)(const gw_model *model);
@@ -179,6 +182,11 @@ static inline void gw_model_apply_inverse_over(const gw_model *m, double h, bool
 static inline bool gw_model_takes_load(const gw_model *m)
 {
     return m->ops->takes_load && m->ops->takes_load(m);
+}
+
+static inline bool gw_model_is_driven(const gw_model *m)
+{
+    return m->ops->is_driven && m->ops->is_driven(m);
 }
 
 static inline bool gw_model_takes_lock(const gw_model *m)

@@ -164,6 +164,15 @@ static void model_apply_inverse_over(const gw_model *model, double h, bool expli
     gw_system_gather(s, acceleration);
 }
 
+static bool model_is_driven(const gw_model *model)
+{
+    const gw_system_state *m = (const gw_system_state *)model;
+    bool driven = m->integrator.implicit_dt > 0;
+    for (int i = 0; i < m->system->body_count; i++)
+        driven = driven || !m->system->bodies[i].only_springs;
+    return driven;
+}
+
 static bool model_takes_lock(const gw_model *model)
 {
     return gw_system_takes_load(model) && !((const gw_system_state *)model)->system->local;
@@ -640,6 +649,7 @@ static void init_model(gw_system *s)
                             .apply_inverse = model_apply_inverse,
                             .apply_inverse_over = model_apply_inverse_over,
                             .takes_load = gw_system_takes_load,
+                            .is_driven = model_is_driven,
                             .takes_lock = model_takes_lock,
                             .energy = model_energy,
                             .step = model_step,
