@@ -125,14 +125,15 @@ double gw_joint_friction(const gw_joint_law *law, double q, double v)
     return friction_force(law, q, v, &dissipated);
 }
 
-#define AT_FULL 1e-9 /* of the span: rounding of positions */
+#define AT_FULL  1e-9  /* of the span, and */
+#define ROUNDING 1e-15 /* of the position: its rounding */
 
 bool gw_joint_slides(const gw_joint_law *law, double q, double v)
 {
     assert(law);
     double deflected = q - law->bristle_root;
     return law->friction > 0 && deflected * v > 0 &&
-           fabs(deflected) >= (1 - AT_FULL) * span_of(law);
+           fabs(deflected) >= (1 - AT_FULL) * span_of(law) - ROUNDING * fabs(q);
 }
 
 #define TURNING_STEPS 52

@@ -108,7 +108,7 @@ static double fit_bristles(gw_system *s)
 
 /* Friction changes its sign when a coordinate comes to rest. The bristle of a sliding one would
  * need some steps to bend to the other side, and would accelerate it meanwhile. */
-#define AT_REST 1e-2 /* of the velocity at home: bound of the velocity at rest */
+#define AT_REST 1e-5 /* of the velocity at home: bound of the velocity at rest */
 
 /* True if the coordinate slid at home and has come to rest or reversed since. */
 static bool comes_to_rest(const gw_system *s, int index, int j)

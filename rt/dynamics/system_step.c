@@ -607,16 +607,18 @@ static bool is_energy_error_too_large(const gw_system *s, const substep *b,
 }
 
 /* Each substep may have an error up to BALANCE; their sum is removed from the motion. */
-#define PAID_FROM 4e-13 /* of the largest recent kinetic energy: smaller sums wait */
-#define PAID_TO   1e-7  /* of the present kinetic energy: larger sums wait for more motion */
-#define FADING    1e-4  /* decay of the largest kinetic energy per substep */
+#define PAID_FROM  2e-9  /* of the largest recent kinetic energy: smaller sums wait; */
+#define PAID_ALONE 4e-13 /* of a body by itself, to be as exact as a guided one */
+#define PAID_TO    1e-7  /* of the present kinetic energy: larger sums wait for more motion */
+#define FADING     1e-4  /* decay of the largest kinetic energy per substep */
 
 static void remove_energy_error(gw_system *s, double out)
 {
     double *owed = &s->integrator.owed, *most = &s->integrator.most;
+    double from = s->body_count == 1 ? PAID_ALONE : PAID_FROM;
     *owed += out;
     *most = fmax(s->kinetic, (1 - FADING) * *most);
-    if (fabs(*owed) > PAID_FROM * *most && fabs(*owed) < PAID_TO * s->kinetic && !s->moving)
+    if (fabs(*owed) > from * *most && fabs(*owed) < PAID_TO * s->kinetic && !s->moving)
         *owed = gw_system_remove_energy(s, *owed);
 }
 
