@@ -152,3 +152,40 @@ test('a body on a short rope goes round fast', () => {
   assert.ok(Math.abs(summary.energy.final - 4.5) < 0.002, `${summary.energy.final} J`);
   for (let k = 0; k < count; k += 10) assert.ok(Math.abs(Math.hypot(...p(k, 'load')) - 0.02) < 1e-10);
 });
+
+// Friction turns where the joint comes to rest, also next to a step's end and where the bristle's span is a rounding.
+test('a pendulum with joint friction turns at the same times at any rate', () => {
+  const swinging = (friction, rate) =>
+    run(
+      {
+        gravity: [0, 0, -G],
+        rate,
+        objects: [
+          base,
+          sized('rod', [0.3, 0.04, 0.04], {
+            pose: { p: [0.15, 0, 0] },
+            body: { mass: 1, com: [0, 0, 0], inertia: [0.001, 0.01, 0.01, 0, 0, 0] },
+          }),
+        ],
+        joints: [
+          revolute('hinge', frame('base', [0, 0, 0], toward), frame('rod', [-0.15, 0, 0], toward), {
+            friction: [friction],
+          }),
+        ],
+      },
+      1.5,
+    );
+  for (const [friction, rate] of [
+    [0.01, 4000],
+    [0.030416666666666668, 8000],
+    [0.07125, 8000],
+    [0.21416666666666667, 1000],
+    [0.255, 4000],
+  ]) {
+    const [a, b] = [rate, 2000].map((r) => swinging(friction, r));
+    for (let t = 0.05; t < 1.5; t += 0.05) {
+      const off = far(a.p(Math.round(t * rate), 'rod'), b.p(Math.round(t * 2000), 'rod'));
+      assert.ok(off < 1e-8, `${friction} N m, ${rate} Hz: ${off} m at ${t} s`);
+    }
+  }
+});
