@@ -224,11 +224,14 @@ static bool model_carried(const gw_model *model, int index, gw_twist *twist)
 static void model_kick(gw_model *model, const double *dv)
 {
     gw_system *s = system_of(model);
-    for (int i = 0; i < s->body_count; i++)
+    for (int i = 0; i < s->body_count; i++) {
+        s->home[i] = s->bodies[i].joint;
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += dv[s->bodies[i].first + j];
+    }
     gw_tree_update_velocities(s);
     gw_closures_update_rates(s);
+    gw_system_turn_bristles(s, NULL, 0);
     take_state(s, (gw_system_state *)model);
 }
 

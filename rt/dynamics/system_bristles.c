@@ -142,13 +142,19 @@ double gw_system_turn_bristles(gw_system *s, const gw_forces *forces, double t)
             gw_system_work power = {0};
             if (!comes_to_rest(s, i, j))
                 continue;
+            gw_joint_law law = gw_system_joint_law(s, k, j);
+            double z = k->joint.z[j], u = k->joint.u[j];
+            if (fabs(u) > AT_REST * fabs(s->home[i].u[j])) {
+                dissipated += gw_joint_turn_bristle(&law, z, -copysign(law.friction, u),
+                                                    &k->joint.bristle_root[j]);
+                continue;
+            }
             gw_system_evaluate_forces(s, forces, t);
             gw_system_outer_power(s, forces, &power);
             gw_system_accelerate(s, &power);
-            gw_joint_law law = gw_system_joint_law(s, k, j);
-            double acceleration = k->rest[j], z = k->joint.z[j];
-            double holding = gw_joint_friction(&law, z, k->joint.u[j]) -
-                             acceleration / gw_system_mobility_at(s, i, j);
+            double acceleration = k->rest[j];
+            double holding =
+                gw_joint_friction(&law, z, u) - acceleration / gw_system_mobility_at(s, i, j);
             dissipated += gw_joint_turn_bristle(&law, z, holding, &k->joint.bristle_root[j]);
         }
     return dissipated;
