@@ -181,7 +181,9 @@ void gw_island_forget_loads(gw_world *w)
         w->contacts[w->active.contacts[i]].loads_before.known = 0;
 }
 
-double gw_contact_lift_off(const gw_world *w, const gw_contact *c, double h)
+/* When the load of a contact that holds becomes zero in a trial of h s (s after the start of the
+ * substep); INFINITY: not before its end. */
+static double lift_off(const gw_world *w, const gw_contact *c, double h)
 {
     const gw_load_history *b = &c->loads_before;
     if (!c->continuous || !gw_contact_is_rigid(c) || gw_contact_moves_within(w, c))
@@ -192,4 +194,30 @@ double gw_contact_lift_off(const gw_world *w, const gw_contact *c, double h)
         t = b->middle[0] - b->load[0] / slope;
     }
     return slope < 0 && t < h ? t : INFINITY;
+}
+
+double gw_first_lift_off(const gw_world *w, double h)
+{
+    double first = INFINITY;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        double t = lift_off(w, &w->contacts[w->active.contacts[i]], h);
+        if (t > GW_LEAST_PART * w->dt)
+            first = fmin(first, t);
+    }
+    return first;
+}
+
+#define TURNS_FAR 0.25 /* rad */
+
+bool gw_any_load_turns_far(const gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->active.contacts[i]];
+        gw_vec3 from = c->start.normal, to = c->now.normal;
+        double turned = gw_norm(gw_cross(from, to)), along = gw_dot(from, to);
+        if (c->continuous && gw_contact_is_rigid(c) && c->load > 0 &&
+            turned > TURNS_FAR * fabs(along))
+            return true;
+    }
+    return false;
 }

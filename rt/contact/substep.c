@@ -23,9 +23,8 @@
 #define FEW_LOAD_TRIALS 6    /* of a substep, for loads that hold, */
 #define MAX_LOAD_TRIALS 24   /* where they are bracketed, as long as the effort lasts */
 #define MAX_PARTS       48   /* of a substep in which one does, and trials of them, */
-#define LEAST_PART      0.01 /* of the step */
-#define TURNS_FAR       0.25 /* rad, of a normal in a substep */
-#define MAX_LIFT_OFFS   4    /* in a step that substeps end at */
+#define LEAST_PART      GW_LEAST_PART
+#define MAX_LIFT_OFFS   4 /* in a step that substeps end at */
 
 #define FRICTION_PER_EFFORT 32 /* gw_forces.effort that counts as the step of a free body */
 
@@ -444,20 +443,6 @@ static gw_contact *closing_until(gw_world *w, double t)
     return NULL;
 }
 
-/* True if the trial violated a contact that holds, or turned its normal too far for one substep. */
-static bool needs_parts(const gw_world *w)
-{
-    for (int i = 0; i < w->active.contact_count; i++) {
-        const gw_contact *c = &w->contacts[w->active.contacts[i]];
-        gw_vec3 from = c->start.normal, to = c->now.normal;
-        double turned = gw_norm(gw_cross(from, to)), along = gw_dot(from, to);
-        if (c->continuous && gw_contact_is_rigid(c) && c->load > 0 &&
-            turned > TURNS_FAR * fabs(along))
-            return true;
-    }
-    return any_gave_way(w);
-}
-
 /* After a trial to the end of the step (of effort `cost`) that violated held contacts: divides it
  * into parts, halved until their loads hold, each a substep. Ends where a contact closes, which is
  * left to the queue of impacts, or where the budget beside impacts is used up. */
@@ -465,14 +450,14 @@ static void try_in_parts(gw_world *w, int cost)
 {
     double part = w->dt - gw_substep_latest_start(w);
     bool at_end = true;
-    for (int n = 0; n < MAX_PARTS && needs_parts(w); n++) {
+    for (int n = 0; n < MAX_PARTS && (any_gave_way(w) || gw_any_load_turns_far(w)); n++) {
         if (effort_is_spent(w, w->budget / 4 + 2 * cost) || part <= LEAST_PART * w->dt)
             break;
         double start = gw_substep_latest_start(w);
         part = 0.5 * fmin(part, w->dt - start);
         try_with_loads(w, start + part);
         at_end = false;
-        if (needs_parts(w))
+        if ((any_gave_way(w) || gw_any_load_turns_far(w)))
             continue;
         if (closing_until(w, start + part))
             break;
@@ -487,25 +472,13 @@ static void try_in_parts(gw_world *w, int cost)
         try_with_loads(w, w->dt);
 }
 
-/* The first lift-off in a trial to the end of the step (s into it); INFINITY: none. */
-static double first_lift_off(const gw_world *w)
-{
-    double start = gw_substep_latest_start(w), first = INFINITY;
-    for (int i = 0; i < w->active.contact_count; i++) {
-        const gw_contact *c = &w->contacts[w->active.contacts[i]];
-        double t = gw_contact_lift_off(w, c, w->dt - start);
-        if (t > LEAST_PART * w->dt)
-            first = fmin(first, t);
-    }
-    return start + first;
-}
-
 /* After a trial to the end of the step: ends substeps where a contact that holds lifts off. One
  * force for all of the substep would be wrong on either side. */
 static void end_at_lift_offs(gw_world *w)
 {
     for (int n = 0; n < MAX_LIFT_OFFS && !effort_is_spent(w, w->budget / 2); n++) {
-        double t = first_lift_off(w);
+        double start = gw_substep_latest_start(w);
+        double t = start + gw_first_lift_off(w, w->dt - start);
         if (!(t < (1 - LEAST_PART) * w->dt))
             return;
         try_with_loads(w, t);

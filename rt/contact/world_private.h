@@ -670,9 +670,11 @@ void gw_contact_keep_load(const gw_world *w, gw_contact *c, double h);
 /* Loads of the active part jump now: at a collision, and where a contact begins to hold. */
 void gw_island_forget_loads(gw_world *w);
 
-/* When the load of a contact that holds becomes zero in a trial of h s (s after the start of the
- * substep); INFINITY: not before its end. */
-double gw_contact_lift_off(const gw_world *w, const gw_contact *c, double h);
+/* After a trial of h s: when the first load of the active part becomes zero (s after the start of
+ * the substep; INFINITY: not before its end); whether a normal turned too far for one substep. */
+#define GW_LEAST_PART 0.01 /* of the step: shorter substeps do not end at a lift-off */
+double gw_first_lift_off(const gw_world *w, double h);
+bool gw_any_load_turns_far(const gw_world *w);
 
 /* Cost of an evaluation of its gap, as counted in gw_world.row_work. */
 static inline int gw_contact_row_work(const gw_contact *c)
