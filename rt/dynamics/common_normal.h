@@ -87,8 +87,8 @@ static inline bool gw_branch_way_add(gw_branch_way *way, double step, double siz
            (way->predicted && way->total < 4.0 / 3 * way->first);
 }
 
-/* How far Newton's method may go from its start. DESCEND: a curve's point takes the step of |K|, so
- * that it converges to a minimum of the gap and never to a maximum. */
+/* How far Newton's method may go from its start. DESCEND: a's point takes the step of |K|, so that
+ * it converges to a minimum of the gap, not to a maximum or a saddle. */
 typedef enum gw_newton_reach { GW_ON_BRANCH, GW_ANYWHERE, GW_DESCEND } gw_newton_reach;
 
 /* Newton's method from a place; false where it does not converge within its reach. */

@@ -308,6 +308,31 @@ static void turn_ball(const gw_surface *s, gw_vec3 n, const gw_body_frame *frame
 }
 
 /* Newton's method from a place; false where it does not converge within its reach. */
+/*
+ * |K|, with which the step of a's point descends: K is the Hessian of the gap as a function of that
+ * point, and with eigenvalues m +- r along (cos t, sin t) and across,
+ *
+ *   |K| = (|m + r| + |m - r|) / 2 I + (|m + r| - |m - r|) / 2 [cos 2t, sin 2t; sin 2t, -cos 2t]
+ *
+ * A positive K is left as it is, not symmetric away from the common normal: there Newton's method
+ * converges quadratically.
+ */
+static void make_positive(double k[2][2], int count)
+{
+    if (count == 1) {
+        k[0][0] = fabs(k[0][0]);
+        return;
+    }
+    double m = 0.5 * (k[0][0] + k[1][1]), half = 0.5 * (k[0][0] - k[1][1]);
+    double off = 0.5 * (k[0][1] + k[1][0]), r = hypot(half, off);
+    if (m > r || !(r > 0))
+        return;
+    double mean = 0.5 * (fabs(m + r) + fabs(m - r)), apart = 0.5 * (fabs(m + r) - fabs(m - r));
+    k[0][0] = mean + apart * half / r;
+    k[1][1] = mean - apart * half / r;
+    k[0][1] = k[1][0] = apart * off / r;
+}
+
 bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a,
                              const gw_body_frame *b, gw_newton_reach reach, gw_contact_place *place,
                              gw_normal_system *s)
@@ -328,8 +353,8 @@ bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a
             turn_ball(&k->on_a, s->n, a, place->a);
             continue;
         }
-        if (reach == GW_DESCEND && s->a.count == 1)
-            s->k[0][0] = fabs(s->k[0][0]);
+        if (reach == GW_DESCEND)
+            make_positive(s->k, s->a.count);
         if (!solve_normal(s, right_a, right_b, y_a, y_b))
             return false;
         double far_a = y_a[0] * y_a[0] + y_a[1] * y_a[1], far_b = y_b[0] * y_b[0] + y_b[1] * y_b[1];

@@ -2,6 +2,7 @@
 // of a pendulum.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { command as spawn } from './command.mjs';
 import { about, command, far, G, integrate, run } from './headless.mjs';
 import { near } from './running.mjs';
 
@@ -110,4 +111,74 @@ test('a rim around a ball of its own size conforms to it, and that is said', () 
   const done = command(scene(round.sphere, around, { type: 'sliding' }), '--seconds', '0.01');
   assert.equal(done.status, 2);
   assert.match(done.stderr, /\/constraints\/0: .*the surfaces conform/);
+});
+
+// A torus without spin that is dropped at a tilt strikes a plane on one side, turns through its flat pose and strikes
+// it on the opposite one: its lowest point goes half round in an instant. With h = tube + R |sin tilt| the gap is
+// z - h; both are in free flight between impulses along z at R cos(tilt) from the centre.
+function rockingTorus(ring, tube, inertia, restitution, tilt, z, ticks) {
+  let [v, w] = [0, 0];
+  const after = (d) => [z + v * d - (G / 2) * d * d, tilt + w * d];
+  const gap = (d) => after(d)[0] - tube - ring * Math.abs(Math.sin(after(d)[1]));
+  const heights = [];
+  for (let k = 0; k < ticks; k++) {
+    heights.push(z);
+    for (let left = 1e-3; left > 0; ) {
+      const open = gap(left) >= 0;
+      let [low, high] = [open ? left : 0, left];
+      while (high - low > 1e-15) {
+        const middle = (low + high) / 2;
+        [low, high] = gap(middle) < 0 ? [low, middle] : [middle, high];
+      }
+      [z, tilt] = after(low);
+      v -= G * low;
+      left -= low;
+      if (open) break;
+      const arm = Math.sign(tilt) * ring * Math.cos(tilt);
+      const impulse = (-(1 + restitution) * (v - arm * w)) / (1 + (arm * arm) / inertia);
+      v += impulse;
+      w -= (arm * impulse) / inertia;
+    }
+  }
+  return heights;
+}
+
+const table = {
+  id: 'table',
+  geometry: { type: 'box', size: [4, 4, 0.02] },
+  pose: { p: [0, 0, -0.01], q: [1, 0, 0, 0] },
+  fixed: true,
+};
+
+test('a torus strikes a plane on one side and then on the opposite one', () => {
+  const made = spawn(['surface', '-'], JSON.stringify({ convert: { type: 'torus', radius: 0.1, tube_radius: 0.03 } }));
+  const { geometry } = JSON.parse(made.out);
+  for (const [restitution, tilt] of [
+    [1, 0.3],
+    [0.8, 0.3],
+    [0.9, 0.6],
+  ]) {
+    const { summary, get } = run(
+      {
+        gravity: [0, 0, -G],
+        objects: [
+          { ...table, material: 'm' },
+          {
+            id: 'torus',
+            geometry,
+            pose: { p: [0, 0, 0.4], q: about([0.8, 0.6, 0], tilt) },
+            free: true,
+            body: { mass: 1, inertia: [0.003, 0.003, 0.005, 0, 0, 0] },
+            material: 'm',
+          },
+        ],
+        constraints: [{ id: 'c', type: 'sliding', a: 'torus/surface', b: 'table/+z', contact: 'unilateral' }],
+        materials: [{ id: 'm', restitution }],
+      },
+      0.35,
+    );
+    const height = rockingTorus(0.1, 0.03, 0.003, restitution, tilt, 0.4, 350);
+    for (const k of [260, 270, 280, 300, 349]) near(get(k, 'torus.pz'), height[k], 1e-9);
+    assert.deepEqual(summary.events, []);
+  }
 });
