@@ -231,7 +231,7 @@ static void model_kick(gw_model *model, const double *dv)
     }
     gw_tree_update_velocities(s);
     gw_closures_update_rates(s);
-    gw_system_turn_bristles(s, NULL, 0);
+    gw_system_turn_struck_bristles(s);
     take_state(s, (gw_system_state *)model);
 }
 

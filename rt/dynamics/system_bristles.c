@@ -133,31 +133,47 @@ double gw_system_first_rest(const gw_system *s)
     return first;
 }
 
+/* Deflects a bristle as the forces t s into a step require for rest; returns the energy dissipated
+ * (J). */
+static double turn_to_hold(gw_system *s, int index, int j, const gw_forces *forces, double t)
+{
+    gw_system_body *k = &s->bodies[index];
+    gw_system_work power = {0};
+    gw_system_evaluate_forces(s, forces, t);
+    gw_system_outer_power(s, forces, &power);
+    gw_system_accelerate(s, &power);
+    gw_joint_law law = gw_system_joint_law(s, k, j);
+    double acceleration = k->rest[j], z = k->joint.z[j];
+    double holding = gw_joint_friction(&law, z, k->joint.u[j]) -
+                     acceleration / gw_system_mobility_at(s, index, j);
+    return gw_joint_turn_bristle(&law, z, holding, &k->joint.bristle_root[j]);
+}
+
 double gw_system_turn_bristles(gw_system *s, const gw_forces *forces, double t)
 {
     double dissipated = 0;
     for (int i = 0; i < s->body_count && !s->is_free; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            if (comes_to_rest(s, i, j))
+                dissipated += turn_to_hold(s, i, j, forces, t);
+    return dissipated;
+}
+
+void gw_system_turn_struck_bristles(gw_system *s)
+{
+    for (int i = 0; i < s->body_count && !s->is_free; i++)
         for (int j = 0; j < s->bodies[i].dof; j++) {
             gw_system_body *k = &s->bodies[i];
-            gw_system_work power = {0};
+            double u = k->joint.u[j];
             if (!comes_to_rest(s, i, j))
                 continue;
             gw_joint_law law = gw_system_joint_law(s, k, j);
-            double z = k->joint.z[j], u = k->joint.u[j];
-            if (fabs(u) > AT_REST * fabs(s->home[i].u[j])) {
-                dissipated += gw_joint_turn_bristle(&law, z, -copysign(law.friction, u),
-                                                    &k->joint.bristle_root[j]);
-                continue;
-            }
-            gw_system_evaluate_forces(s, forces, t);
-            gw_system_outer_power(s, forces, &power);
-            gw_system_accelerate(s, &power);
-            double acceleration = k->rest[j];
-            double holding =
-                gw_joint_friction(&law, z, u) - acceleration / gw_system_mobility_at(s, i, j);
-            dissipated += gw_joint_turn_bristle(&law, z, holding, &k->joint.bristle_root[j]);
+            if (fabs(u) > AT_REST * fabs(s->home[i].u[j]))
+                gw_joint_turn_bristle(&law, k->joint.z[j], -copysign(law.friction, u),
+                                      &k->joint.bristle_root[j]);
+            else
+                turn_to_hold(s, i, j, NULL, 0);
         }
-    return dissipated;
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- *

@@ -22,6 +22,10 @@ double gw_system_first_rest(const gw_system *system);
  * returns the energy dissipated (J). */
 double gw_system_turn_bristles(gw_system *system, const gw_forces *forces, double t);
 
+/* The same after an impulse, without outer forces; those of reversed coordinates bend to the other
+ * side. */
+void gw_system_turn_struck_bristles(gw_system *system);
+
 /* Deflects the bristles of coordinates at rest, but those kept, so that nothing moves that friction
  * can hold; those of sliding coordinates bend in the next step. */
 void gw_system_balance_bristles(gw_system *system);
