@@ -6,6 +6,7 @@
  */
 #include "rt/geometry/feature.h"
 #include "rt/geometry/nurbs.h"
+#include "rt/geometry/nurbs_primitive.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -256,6 +257,72 @@ void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element
     }
 }
 
+/* The solid other than a compound that has the feature, where it is, and its own name of it. */
+static gw_shape *solid_of(gw_shape *shape, const char **name, gw_pose *shape_from_solid)
+{
+    *shape_from_solid = gw_pose_identity();
+    for (int i = 0; shape->kind == GW_SHAPE_COMPOUND && i < shape->part_count; i++) {
+        char prefix[GW_FEATURE_NAME];
+        size_t length = (size_t)(part_prefix(prefix, i) - prefix);
+        if (strncmp(*name, prefix, length) != 0)
+            continue;
+        *name += length;
+        *shape_from_solid = shape->parts[i].pose;
+        return &shape->parts[i].shape;
+    }
+    return shape;
+}
+
+static bool is_round_surface(const gw_shape *s, const char *name)
+{
+    bool has =
+        s->kind == GW_SHAPE_SPHERE || s->kind == GW_SHAPE_CYLINDER || s->kind == GW_SHAPE_CAPSULE;
+    return has && strcmp(name, "surface") == 0;
+}
+
+/* True if a primitive has this rim; its height along the axis. */
+static bool is_rim(const gw_shape *s, const char *name, double *height)
+{
+    bool top = strcmp(name, "top-rim") == 0, bottom = strcmp(name, "bottom-rim") == 0;
+    bool base = s->kind == GW_SHAPE_CONE && strcmp(name, "base-rim") == 0;
+    *height = top ? 0.5 * s->height : bottom ? -0.5 * s->height : 0;
+    return base || (s->kind == GW_SHAPE_CYLINDER && (top || bottom));
+}
+
+bool gw_feature_make_surface(gw_shape *shape, const char *name, gw_error *error)
+{
+    assert(shape && name);
+    gw_pose at;
+    double height;
+    gw_shape *s = solid_of(shape, &name, &at);
+    if (is_rim(s, name, &height) && !s->rim)
+        return (s->rim = gw_nurbs_circle(s->radius, error)) != NULL;
+    if (!is_round_surface(s, name) || s->nurbs)
+        return true;
+    gw_primitive primitive = {.kind = s->kind == GW_SHAPE_SPHERE     ? GW_PRIMITIVE_SPHERE
+                                      : s->kind == GW_SHAPE_CYLINDER ? GW_PRIMITIVE_CYLINDER
+                                                                     : GW_PRIMITIVE_CAPSULE,
+                              .radius = s->radius,
+                              .height = s->height};
+    return (s->nurbs = gw_nurbs_convert(&primitive, error)) != NULL;
+}
+
+/* A round surface or rim that was made. */
+static bool find_made(const gw_shape *shape, const char *name, gw_element *element)
+{
+    gw_pose at;
+    double height;
+    const gw_shape *s = solid_of((gw_shape *)shape, &name, &at);
+    bool rim = is_rim(s, name, &height);
+    const gw_nurbs *made = rim ? s->rim : is_round_surface(s, name) ? s->nurbs : NULL;
+    if (!made)
+        return false;
+    gw_element e = free_form(made);
+    e.p.z = rim ? height : 0;
+    *element = gw_element_moved(&at, &e);
+    return true;
+}
+
 bool gw_feature_find(const gw_shape *shape, const char *name, gw_element *element)
 {
     assert(shape && name && element);
@@ -269,5 +336,5 @@ bool gw_feature_find(const gw_shape *shape, const char *name, gw_element *elemen
             return true;
         }
     }
-    return false;
+    return find_made(shape, name, element);
 }

@@ -12,6 +12,9 @@
  *   nurbs-surface  surface; its edges u0, u1, v0, v1, curves, but for those that are one point
  *   compound  partN.feature
  *
+ * Found by name as well, once they were made free-form ones: `surface` of a sphere, a cylinder (its
+ * side) and a capsule; `top-rim`, `bottom-rim` of a cylinder, `base-rim` of a cone.
+ *
  * Any thread, RT safe.
  */
 #ifndef GW_GEOMETRY_FEATURE_H
@@ -31,5 +34,10 @@ void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element
 
 /* The feature called `name`; false when the shape has none of that name. */
 bool gw_feature_find(const gw_shape *shape, const char *name, gw_element *element);
+
+/* If the name is that of a primitive's round surface or rim ("surface", "part3.top-rim"), converts
+ * it into a free-form one, unless that was done. Error (GW_FAILED): no memory. Not for use inside a
+ * tick. */
+bool gw_feature_make_surface(gw_shape *shape, const char *name, gw_error *error);
 
 #endif

@@ -23,16 +23,18 @@ static gw_mat3 diagonal_matrix(double xx, double yy, double zz)
 
 static void share_mesh(const gw_shape *shape)
 {
-    if (gw_shape_is_free_form(shape->kind) && shape->nurbs)
+    if (shape->nurbs)
         gw_nurbs_get(shape->nurbs);
+    if (shape->rim)
+        gw_nurbs_get(shape->rim);
     if (shape->kind == GW_SHAPE_MESH && shape->mesh)
         gw_mesh_get(shape->mesh);
 }
 
 static void finish_primitive(gw_shape *shape)
 {
-    if (gw_shape_is_free_form(shape->kind))
-        gw_nurbs_put(shape->nurbs);
+    gw_nurbs_put(shape->nurbs);
+    gw_nurbs_put(shape->rim);
     if (shape->kind == GW_SHAPE_MESH)
         gw_mesh_put(shape->mesh);
 }

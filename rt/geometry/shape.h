@@ -45,7 +45,9 @@ struct gw_shape {
     int part_count;  /* compound */
     gw_part *parts;  /* compound: owned; part_count of them */
     gw_mesh *mesh;   /* mesh: shared, counted; closed or a hull */
-    gw_nurbs *nurbs; /* curve, surface: shared, counted */
+    gw_nurbs *nurbs; /* curve, surface: shared, counted; of a sphere, a cylinder, a capsule NULL or
+                        its round surface, */
+    gw_nurbs *rim;   /* of a cylinder, a cone: NULL or the circle of its rim (feature.h) */
 };
 
 struct gw_part {

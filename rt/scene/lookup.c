@@ -241,6 +241,25 @@ bool gw_scene_element(const gw_scene *s, const gw_feature_ref *ref, gw_element *
     return true;
 }
 
+bool gw_scene_make_surfaces(gw_scene *s, gw_error *error)
+{
+    assert(s);
+    for (int i = 0; i < 2 * s->constraint_count; i++) {
+        const gw_scene_constraint *c = &s->constraints[i / 2];
+        const gw_feature_ref *ref = i % 2 ? &c->b : &c->a;
+        int object = gw_scene_object(s, ref->object), link;
+        int mechanism = object >= 0 ? -1 : gw_scene_link(s, ref->object, &link);
+        gw_shape *shape = object >= 0      ? &s->objects[object].shape
+                          : mechanism >= 0 ? &s->mechanisms[mechanism].geometries[link].shape
+                                           : NULL;
+        if (gw_constraint_is_positional(c->kind) && shape &&
+            gw_scene_feature(s, ref->object, ref->feature) < 0 &&
+            !gw_feature_make_surface(shape, ref->feature, error))
+            return false;
+    }
+    return true;
+}
+
 void gw_scene_name_held_link(const gw_scene *s, gw_tool *tool)
 {
     int link, mechanism = gw_scene_mechanism(s, tool->mechanism);

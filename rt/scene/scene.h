@@ -522,6 +522,10 @@ bool gw_inertia_is_possible(const double inertia[6]);
 /* The principal moments (kg m^2) of a symmetric tensor of finite entries, ascending. */
 void gw_inertia_principal_moments(const gw_mat3 *inertia, double moments[3]);
 
+/* Makes the round surfaces of primitives that positional constraints name free-form ones
+ * (gw_feature_make_surface()), as gw_scene_check() requires. Error (GW_FAILED): no memory. */
+bool gw_scene_make_surfaces(gw_scene *scene, gw_error *error);
+
 /* Checks a scene beyond the types of its members: ids unique and well formed, every reference
  * found, kinds compatible, numbers finite and in range. error->where is a pointer into the scene
  * file ("/constraints/3/a"). */

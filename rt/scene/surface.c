@@ -138,6 +138,8 @@ static bool surface_of_feature(const gw_scene *scene, const gw_feature_ref *ref,
                                gw_surface *surface)
 {
     gw_element e;
+    if (gw_scene_primitive_surface(scene, ref, surface))
+        return true;
     if (gw_scene_element(scene, ref, &e)) {
         *surface = (gw_surface){.kind = GW_SURFACE_PLANE,
                                 .point = e.p,
@@ -150,7 +152,7 @@ static bool surface_of_feature(const gw_scene *scene, const gw_feature_ref *ref,
         }
         return e.kind == GW_PLANE || gw_is_free_form(e.kind);
     }
-    return gw_scene_primitive_surface(scene, ref, surface);
+    return false;
 }
 
 /* ---- velocity constraints -------------------------------------------------------------------- */

@@ -258,25 +258,43 @@ static double rest_potential(const gw_scenario_def *def, const gw_scenario *s)
     return sum;
 }
 
-static void hold_shape(gw_scenario *s, const gw_shape *shape)
+/* Takes references to the free-form shapes of a solid, as far as there are any; returns their
+ * number. `to` NULL: counts them. */
+static int hold_shape(const gw_shape *shape, gw_nurbs **to)
 {
-    if (gw_shape_is_free_form(shape->kind))
-        s->shapes[s->shape_count++] = gw_nurbs_get(shape->nurbs);
+    gw_nurbs *const own[] = {shape->nurbs, shape->rim};
+    int count = 0;
+    for (int i = 0; i < 2; i++) {
+        if (own[i] && to)
+            to[count] = gw_nurbs_get(own[i]);
+        count += own[i] != NULL;
+    }
+    for (int i = 0; shape->kind == GW_SHAPE_COMPOUND && i < shape->part_count; i++)
+        count += hold_shape(&shape->parts[i].shape, to ? to + count : NULL);
+    return count;
+}
+
+static int hold_all(const gw_scene *scene, gw_nurbs **to)
+{
+    int count = 0;
+    for (int i = 0; i < scene->object_count; i++)
+        count += hold_shape(&scene->objects[i].shape, to ? to + count : NULL);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        for (int k = 0; k < scene->mechanisms[i].link_count; k++)
+            if (scene->mechanisms[i].geometries[k].has_geometry)
+                count +=
+                    hold_shape(&scene->mechanisms[i].geometries[k].shape, to ? to + count : NULL);
+    return count;
 }
 
 /* Takes references to the free-form shapes of sets and constraints, as the scene may be destroyed
  * before the scenario. */
 static bool hold_shapes(gw_scenario *s, const gw_scene *scene, gw_error *error)
 {
-    s->shapes = calloc((size_t)gw_scene_body_count(scene) + 1, sizeof(gw_nurbs *));
+    s->shapes = calloc((size_t)hold_all(scene, NULL) + 1, sizeof(gw_nurbs *));
     if (!s->shapes)
         return gw_fail(error, GW_FAILED, "", "no memory for a scenario's shapes");
-    for (int i = 0; i < scene->object_count; i++)
-        hold_shape(s, &scene->objects[i].shape);
-    for (int i = 0; i < scene->mechanism_count; i++)
-        for (int k = 0; k < scene->mechanisms[i].link_count; k++)
-            if (scene->mechanisms[i].geometries[k].has_geometry)
-                hold_shape(s, &scene->mechanisms[i].geometries[k].shape);
+    s->shape_count = hold_all(scene, s->shapes);
     return true;
 }
 

@@ -599,7 +599,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     assert(edit && edit->scene && edit->base);
     gw_app *app = edit->app;
     bool from_current;
-    if (!gw_scene_check(edit->scene, error))
+    if (!gw_scene_make_surfaces(edit->scene, error) || !gw_scene_check(edit->scene, error))
         return false;
     app_diff diff = app_diff_of(edit->base->scene, edit->scene);
     gw_layout *layout = lay_out(edit, error, &from_current);

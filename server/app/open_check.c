@@ -58,11 +58,19 @@ static bool is_scene_close(const gw_scene *from, const gw_scene *to)
     return little;
 }
 
+static bool is_of_shape(const gw_shape *shape, const gw_nurbs *nurbs)
+{
+    bool found = shape->nurbs == nurbs || shape->rim == nurbs;
+    for (int i = 0; shape->kind == GW_SHAPE_COMPOUND && i < shape->part_count; i++)
+        found = found || is_of_shape(&shape->parts[i].shape, nurbs);
+    return found;
+}
+
 static bool has_shape(const gw_scene *scene, const gw_nurbs *nurbs)
 {
     bool found = !nurbs;
     for (int i = 0; i < scene->object_count && !found; i++)
-        found = scene->objects[i].shape.nurbs == nurbs;
+        found = is_of_shape(&scene->objects[i].shape, nurbs);
     return found;
 }
 

@@ -111,7 +111,7 @@ void api_scene_edits(api_call *call)
     }
     if (!api_begin(call, &edit) || !make_all(call, &edit, false))
         return;
-    if (!gw_scene_check(edit.scene, NULL)) {
+    if (!gw_scene_make_surfaces(edit.scene, NULL) || !gw_scene_check(edit.scene, NULL)) {
         app_edit_end(&edit);
         if (!api_begin(call, &edit) || !make_all(call, &edit, true))
             return;

@@ -358,7 +358,8 @@ static void answer_dry_run(api_call *call, const app_edit *edit, const char *obj
 static bool keep_in_batch(api_call *call, app_edit *edit, const char *item)
 {
     gw_error error = {0};
-    if (call->batch->checks && !gw_scene_check(edit->scene, &error)) {
+    if (call->batch->checks &&
+        !(gw_scene_make_surfaces(edit->scene, &error) && gw_scene_check(edit->scene, &error))) {
         answer_refusal(call, edit, &error, item);
         app_edit_end(edit);
         return false;

@@ -103,7 +103,8 @@ static void object_begins(const json_t *patch, bool *place, bool *motion)
 
 static gw_nurbs *shape_of_object(const void *entry)
 {
-    return ((const gw_object *)entry)->shape.nurbs;
+    const gw_shape *shape = &((const gw_object *)entry)->shape;
+    return gw_shape_is_free_form(shape->kind) ? shape->nurbs : NULL;
 }
 
 /* Takes the velocity from an object that the patch makes fixed. */

@@ -318,7 +318,7 @@ static bool complete_scene(gw_scene *s, gw_error *error)
              sizeof *s->constraints);
     make_ids(s, gw_scene_joint_index, 'j', s->joints, s->joint_count, sizeof *s->joints);
     make_ids(s, gw_scene_spring_index, 's', s->springs, s->spring_count, sizeof *s->springs);
-    return wire_take_gears(s, error);
+    return wire_take_gears(s, error) && gw_scene_make_surfaces(s, error);
 }
 
 /* The scene's check numbers the tools; for a file that has the single member "tool" the pointer is

@@ -54,13 +54,16 @@ for (const type of ['sliding', 'rolling', 'pure-rolling'])
     kinds[`${type}${inside ? ' inside' : ''}`] = [touch, touch];
   }
 
+// and its own surface, which positional constraints follow as a free-form one
+for (const name of Object.keys(kinds)) if (kinds[name][0] !== kinds[name][1]) kinds[name].push(kinds[name][0]);
+
 for (const [name, constraints] of Object.entries(kinds))
   test(`a sphere as NURBS and as a primitive: ${name}`, () => {
     const positional = !/sliding|rolling/.test(name);
     for (const moving of ['ball', 'both', 'other']) {
       // a point that tumbles about a fixed sphere under its weight is chaotic
       const gravity = [0, 0, moving === 'other' && positional ? 0 : -G];
-      const [a, b] = constraints.map((of, primitive) =>
+      const [a, ...others] = constraints.map((of, primitive) =>
         run(
           {
             gravity,
@@ -74,14 +77,94 @@ for (const [name, constraints] of Object.entries(kinds))
           3,
         ),
       );
-      for (const id of moving === 'both' ? ['ball', 'other'] : [moving])
-        for (const k of [0, 500, 1500, 2999]) {
-          a.p(k, id).forEach((x, i) => near(x, b.p(k, id)[i], 1e-10));
-          a.q(k, id).forEach((x, i) => near(x, b.q(k, id)[i], 1e-10));
-        }
-      assert.equal(a.summary.mobility, b.summary.mobility);
+      for (const b of others) {
+        for (const id of moving === 'both' ? ['ball', 'other'] : [moving])
+          for (const k of [0, 500, 1500, 2999]) {
+            a.p(k, id).forEach((x, i) => near(x, b.p(k, id)[i], 1e-10));
+            a.q(k, id).forEach((x, i) => near(x, b.q(k, id)[i], 1e-10));
+          }
+        assert.equal(a.summary.mobility, b.summary.mobility);
+      }
     }
   });
+
+// Surfaces and rims of other primitives are followed as the same shape written as NURBS, to the bit.
+const round = {
+  'cylinder/surface': [{ type: 'cylinder', radius: 0.1, height: 0.3 }, 'surface', ['coincident', 'distance', 'normal']],
+  'capsule/surface': [{ type: 'capsule', radius: 0.1, height: 0.3 }, 'surface', ['coincident', 'distance']],
+  'cone/base-rim': [
+    { type: 'cone', radius: 0.1, height: 0.2 },
+    'curve',
+    ['coincident'],
+    { type: 'circle', radius: 0.1 },
+  ],
+};
+for (const [of, [primitive, feature, types, like = primitive]] of Object.entries(round))
+  test(`a body follows ${of} as it follows the same NURBS`, () => {
+    const converted = command(['surface', '-'], JSON.stringify({ convert: like }));
+    for (const type of types) {
+      const [, own] = of.split('/');
+      const [a, b] = [
+        [primitive, own],
+        [JSON.parse(converted.out).geometry, feature],
+      ].map(([geometry, name]) =>
+        run(
+          {
+            gravity: [1, 0, -G],
+            objects: [
+              { id: 'solid', geometry, pose: { p: [0, 0, 0], q: [0.96, 0, 0.28, 0] }, fixed: true },
+              {
+                id: 'box',
+                geometry: { type: 'box', size: [0.1, 0.1, 0.1] },
+                pose: { p: [0.12, 0.05, 0.02] },
+                free: true,
+                body: { mass: 1 },
+              },
+            ],
+            features: [
+              { id: 'box/p', point: [0.02, 0.01, 0] },
+              { id: 'box/l', line: { point: [0, 0, 0.01], direction: [0, 0, 1] } },
+            ],
+            constraints: [
+              {
+                id: 'on',
+                type,
+                a: type === 'normal' ? 'box/l' : 'box/p',
+                b: `solid/${name}`,
+                ...(type !== 'coincident' && { value: 0.03 }),
+              },
+            ],
+          },
+          1,
+        ),
+      );
+      assert.deepEqual(a.p(-1, 'box'), b.p(-1, 'box'));
+      assert.deepEqual(a.q(-1, 'box'), b.q(-1, 'box'));
+    }
+  });
+
+test('a point follows the rims of a cylinder', () => {
+  for (const [rim, z] of [
+    ['top-rim', 0.15],
+    ['bottom-rim', -0.15],
+  ]) {
+    const { p, summary } = run(
+      {
+        gravity: [1, 0, -G],
+        objects: [
+          { id: 'drum', geometry: { type: 'cylinder', radius: 0.1, height: 0.3 }, fixed: true },
+          { ...other, free: true, body: { mass: 1, inertia: [0.001, 0.001, 0.001, 0, 0, 0] } },
+        ],
+        constraints: [{ id: 'on', type: 'coincident', a: 'other/center', b: `drum/${rim}` }],
+      },
+      1,
+    );
+    const [x, y, height] = p(-1, 'other');
+    near(Math.hypot(x, y), 0.1, 1e-12);
+    near(height, z, 1e-12);
+    near(summary.energy.final, summary.energy.initial, 1e-9);
+  }
+});
 
 test('an ellipsoid rolls over its poles as over its sides, however unevenly it bends there', () => {
   // a rattleback: its shape and its inertia (kg m^2), whose axes lie a little beside those of the shape
