@@ -116,8 +116,8 @@ void gw_contact_make_rigid(gw_contact *c)
  *
  * with P from the gap's rate at the end and s from the gap there; a constant force would leave gaps
  * of the order of h^3. Trials begin with the polynomial through the last mean forces, each at the
- * middle of its substep. Where motors may saturate the load is constant, and extrapolated
- * linearly.
+ * middle of its substep. Of surfaces, and where motors may saturate, the load is constant
+ * and extrapolated linearly.
  */
 
 /* Value and derivative at t of Newton's interpolation polynomial of the loads before; of a single
@@ -143,14 +143,14 @@ static double load_before(const gw_load_history *b, int known, double t, double 
 void gw_contact_predict_load(const gw_world *w, gw_contact *c, double h)
 {
     const gw_load_history *b = &c->loads_before;
-    bool driven = gw_contact_moves_within(w, c);
+    bool linear = gw_contact_has_linear_load(w, c);
     assert(h > 0);
     c->load_middle = 0.5 * h, c->load_slope = 0;
     if (b->known == 0)
         return;
     c->load = fmax(
-        0, load_before(b, driven && b->known > 2 ? 2 : b->known, c->load_middle, &c->load_slope));
-    if (driven)
+        0, load_before(b, !linear && b->known > 2 ? 2 : b->known, c->load_middle, &c->load_slope));
+    if (!linear)
         c->load_slope = 0;
 }
 
@@ -186,7 +186,7 @@ void gw_island_forget_loads(gw_world *w)
 static double lift_off(const gw_world *w, const gw_contact *c, double h)
 {
     const gw_load_history *b = &c->loads_before;
-    if (!c->continuous || !gw_contact_is_rigid(c) || gw_contact_moves_within(w, c))
+    if (!c->continuous || !gw_contact_has_linear_load(w, c))
         return INFINITY;
     double slope = c->load_slope, t = 0.5 * h - c->load / slope;
     if (c->load == 0) {
@@ -215,7 +215,7 @@ bool gw_any_load_turns_far(const gw_world *w)
         const gw_contact *c = &w->contacts[w->active.contacts[i]];
         gw_vec3 from = c->start.normal, to = c->now.normal;
         double turned = gw_norm(gw_cross(from, to)), along = gw_dot(from, to);
-        if (c->continuous && gw_contact_is_rigid(c) && c->load > 0 &&
+        if (c->continuous && gw_contact_has_linear_load(w, c) && c->load > 0 &&
             turned > TURNS_FAR * fabs(along))
             return true;
     }

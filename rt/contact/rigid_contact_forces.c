@@ -636,7 +636,7 @@ static double within_tried(const gw_contact *c, double load)
 
 static bool has_slope(const gw_world *w, const gw_contact *c)
 {
-    return gw_contact_is_rigid(c) && c->load > 0 && !gw_contact_moves_within(w, c);
+    return gw_contact_has_linear_load(w, c) && c->load > 0;
 }
 
 /* What the slope left of the gap in a trial of h s (m): all but what the gap's rate at the end
@@ -766,7 +766,7 @@ void gw_rigid_forces_begin(gw_world *w, double h)
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         c->bracket = (gw_load_bracket){.high = INFINITY};
-        if (gw_contact_is_rigid(c) && !gw_contact_moves_within(w, c))
+        if (gw_contact_has_linear_load(w, c))
             gw_contact_predict_load(w, c, h);
     }
 }

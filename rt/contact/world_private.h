@@ -699,6 +699,13 @@ static inline bool gw_contact_moves_within(const gw_world *w, const gw_contact *
     return gw_contact_bounds_coordinate(c) && gw_contact_is_driven(w, c);
 }
 
+/* True if the load of a contact that holds is linear in a substep: of bounds, joint limits and
+ * edges without joint forces that may jump; else it is constant. */
+static inline bool gw_contact_has_linear_load(const gw_world *w, const gw_contact *c)
+{
+    return gw_contact_is_rigid(c) && gw_contact_bounds_coordinate(c) && !gw_contact_is_driven(w, c);
+}
+
 /* Largest gap at which a contact that holds keeps its load (m): 0.05 load / stiffness, with
  * stiffness 0.4 m / dt^2 and load m a it is the a dt^2 / 8 by which its bodies move in half a step.
  */
