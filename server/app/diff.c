@@ -24,12 +24,13 @@ static bool same_nurbs(const gw_nurbs *a, const gw_nurbs *b)
     return a == b || (a && b && gw_nurbs_equal(a, b));
 }
 
-/* Meshes are shared and counted: an unchanged file is the same mesh in memory. */
+/* Meshes are shared and counted: an unchanged file is the same mesh in memory. Surfaces made of
+ * primitives follow from the rest. */
 static bool same_shape(const gw_shape *a, const gw_shape *b)
 {
     bool same = a->kind == b->kind && SAME(a->size, b->size) && a->radius == b->radius &&
-                a->height == b->height && a->mesh == b->mesh && same_nurbs(a->nurbs, b->nurbs) &&
-                a->part_count == b->part_count;
+                a->height == b->height && a->mesh == b->mesh && a->part_count == b->part_count &&
+                (!gw_shape_is_free_form(a->kind) || same_nurbs(a->nurbs, b->nurbs));
     for (int i = 0; same && i < a->part_count; i++)
         same = SAME(a->parts[i].pose, b->parts[i].pose) &&
                same_shape(&a->parts[i].shape, &b->parts[i].shape);

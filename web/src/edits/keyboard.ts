@@ -10,7 +10,7 @@ import { moveAlong } from './constraints';
 import { tellNotHeld } from './devices';
 import { keepFocus } from './focus';
 import { patchJoint } from './mechanisms';
-import { push } from './simulation';
+import { halt, push } from './simulation';
 
 const NUDGE = { m: 0.001, rad: Math.PI / 180, 1: 0.01 };
 const PUSH_N = 4;
@@ -168,8 +168,20 @@ function spaceAfterClick(e: KeyboardEvent): void {
   down(e);
 }
 
+// HALT's keys, before anything else sees them and whatever modifiers are held. (Ctrl+Pause is named Cancel.)
+function haltKeys(e: KeyboardEvent): void {
+  const halts = e.key === 'Pause' || e.key === 'Cancel' || (e.key === '.' && (e.ctrlKey || e.metaKey));
+  if (!halts) return;
+  e.preventDefault();
+  e.stopImmediatePropagation();
+  if (!e.repeat) void halt();
+}
+
 export function listen(): void {
   keepFocus((e) => e === clicked);
+  window.addEventListener('keydown', haltKeys, true);
+  // a browser that drags selected text or an image hears no keys
+  document.addEventListener('dragstart', (e) => e.preventDefault());
   document.addEventListener('keydown', spaceAfterClick, true);
   document.addEventListener('keydown', down);
   document.addEventListener('keyup', (e) => {

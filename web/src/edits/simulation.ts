@@ -48,15 +48,22 @@ async function askForHalt(press: string): Promise<boolean> {
   return true;
 }
 
-// Repeats the request to halt until the server answers.
+let pressedAgain: string | null = null; // while a request is under way: the last press since
+
+// Repeats the request to halt until the server answers; what is pressed meanwhile is asked for by itself, for the
+// answer may be older than an arming in between.
 export async function halt(): Promise<void> {
+  const first = nameOfPress();
   if (store.halting.peek()) {
-    send({ op: 'halt', press: nameOfPress() });
+    pressedAgain = first;
+    send({ op: 'halt', press: first });
     return;
   }
   store.halting.value = true;
-  const press = nameOfPress();
-  while (!(await askForHalt(press))) await new Promise((done) => setTimeout(done, AGAIN_MS));
+  for (let press: string | null = first; press; press = pressedAgain) {
+    pressedAgain = null;
+    while (!(await askForHalt(press))) await new Promise((done) => setTimeout(done, AGAIN_MS));
+  }
   store.halting.value = false;
 }
 
