@@ -591,7 +591,7 @@ double gw_contact_max_compression(const gw_contact *c);
 /* Lowers stiffness and damping to the step's present stability limit. */
 void gw_contact_soften(gw_world *w, gw_contact *c);
 
-/* ---- springs between systems that step apart: contact_waveforms.c ----------------------------
+/* ---- springs between systems not in lockstep: contact_waveforms.c ------------------------------
  */
 
 /* Before a trial of the active part to t: true if its contacts have waveforms of a longer one of

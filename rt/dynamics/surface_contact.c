@@ -327,10 +327,11 @@ static void make_positive(double k[2][2], int count)
     double off = 0.5 * (k[0][1] + k[1][0]), r = hypot(half, off);
     if (m > r || !(r > 0))
         return;
-    double mean = 0.5 * (fabs(m + r) + fabs(m - r)), apart = 0.5 * (fabs(m + r) - fabs(m - r));
-    k[0][0] = mean + apart * half / r;
-    k[1][1] = mean - apart * half / r;
-    k[0][1] = k[1][0] = apart * off / r;
+    double mean = 0.5 * (fabs(m + r) + fabs(m - r)),
+           half_difference = 0.5 * (fabs(m + r) - fabs(m - r));
+    k[0][0] = mean + half_difference * half / r;
+    k[1][1] = mean - half_difference * half / r;
+    k[0][1] = k[1][0] = half_difference * off / r;
 }
 
 bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a,

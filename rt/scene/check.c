@@ -29,7 +29,8 @@ bool gw_scene_invalid(gw_error *error, const char *collection, int index, const 
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
 }
 
-/* Lists the features derived from the shape and stated by the scene, as far as they fit. */
+/* Lists the features derived from the shape, its round surfaces and rims, and those stated by the
+ * scene, as far as they fit. */
 static void list_features(const gw_scene *s, const char *object, char *list, size_t room)
 {
     int link = 0, mechanism = gw_scene_link(s, object, &link), at = gw_scene_object(s, object);
@@ -41,13 +42,17 @@ static void list_features(const gw_scene *s, const char *object, char *list, siz
     else if (mechanism >= 0 && s->mechanisms[mechanism].geometries[link].has_geometry)
         shape = &s->mechanisms[mechanism].geometries[link].shape;
     int derived = shape ? gw_feature_count(shape) : 0;
-    for (int i = 0; i < derived + s->feature_count; i++) {
+    int all = derived + (shape ? gw_scene_surface_names(shape) : 0);
+    for (int i = 0; i < all + s->feature_count; i++) {
         char name[GW_MAX_ID + 1] = "";
         gw_element element;
+        gw_surface surface;
         if (i < derived)
             gw_feature_at(shape, i, name, &element);
-        else if (strcmp(s->features[i - derived].object, object) == 0)
-            snprintf(name, sizeof name, "%s", s->features[i - derived].name);
+        else if (i < all && !gw_scene_surface_at(shape, i - derived, name, &surface))
+            continue;
+        else if (i >= all && strcmp(s->features[i - all].object, object) == 0)
+            snprintf(name, sizeof name, "%s", s->features[i - all].name);
         if (!name[0])
             continue;
         if (used + strlen(name) + 6 > room) {
