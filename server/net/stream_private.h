@@ -175,7 +175,8 @@ void stream_client_name(const stream_client *client, char by[PEER_NAME]);
 /* Writes the message `subscribed` of wrenches for the document. False when memory is short. */
 bool stream_name_wrenches(gw_stream *stream, const app_document *document);
 
-/* Writes the frame of wrenches of the snapshot. */
+/* Writes the frame of wrenches of the snapshot; keeps the last one while a running simulation
+ * waits. */
 void stream_refresh_wrenches(gw_stream *stream, const app_document *document,
                              const gw_snapshot *snapshot);
 

@@ -53,6 +53,9 @@ void stream_refresh_wrenches(gw_stream *stream, const app_document *document,
                              const gw_snapshot *snapshot)
 {
     bool named = stream_name_wrenches(stream, document);
+    bool waits = snapshot->state == GW_RUNNING && !snapshot->moving && !snapshot->halted;
+    if (named && waits)
+        return; /* for collision detection: this tick's wrenches are not known before it moves */
     text_unref(stream->wrenches);
     stream->wrenches = named ? wrench_frame(document, snapshot) : NULL;
 }
