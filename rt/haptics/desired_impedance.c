@@ -285,16 +285,6 @@ typedef struct desired_basis {
     double change[6]; /* (1/g - 1)/S of M_d - Lambda; 0 along resisted directions */
 } desired_basis;
 
-/* v^T A v, v column k. */
-static double along(const double a[6][6], const double v[6][6], int k)
-{
-    double sum = 0;
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++)
-            sum += v[i][k] * a[i][j] * v[j][k];
-    return sum;
-}
-
 /*
  * The weight of M_d along a direction of which a posture near a singular one leaves little, the
  * share `left` of the easiest one: 1, but 0 where that share, the square of the lever, changes by
@@ -310,16 +300,33 @@ static double weight_near_singular(double left, double share, double before)
     return near * near + (1 - near * near) * resolved * resolved;
 }
 
-/* `n`: m Lambda^-1 m. */
-static void basis_of(gw_desired_impedance *d, const double own[6][6], double n[6][6],
-                     desired_basis *x)
+/* The direction of the last tick that v_k continues: they turn in the axes of the held frame, and a
+ * share taken of the last tick's matrix along v_k would be mostly that of an easy direction, which
+ * v_k was turned away from. */
+static int direction_before(const gw_desired_impedance *d, const double v[6][6], int k)
+{
+    double most = -1;
+    int best = 0;
+    for (int j = 0; j < 6; j++) {
+        double same = 0;
+        for (int i = 0; i < 6; i++)
+            same += v[i][k] * d->last_v[i][j];
+        if (fabs(same) > most) {
+            most = fabs(same);
+            best = j;
+        }
+    }
+    return best;
+}
+
+static void basis_of(gw_desired_impedance *d, const double own[6][6], desired_basis *x)
 {
     double us[6][6];
     for (int i = 0; i < 6; i++)
         x->m[i] = sqrt(d->def.mass[i]);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
-            us[i][j] = n[i][j] = x->m[i] * own[i][j] * x->m[j];
+            us[i][j] = x->m[i] * own[i][j] * x->m[j];
     gw_small_svd(6, us, x->s, x->v);
     d->too_light = 0;
     for (int k = 0; k < 6; k++) {
@@ -327,10 +334,9 @@ static void basis_of(gw_desired_impedance *d, const double own[6][6], double n[6
         x->g[k] = gain_of(x->s[k]);
         x->weight[k] = 1;
         if (x->g[k] > 1 && d->has_last) {
-            const double(*v)[6] = (const double(*)[6])x->v;
-            double left = x->s[k] / x->s[0],
-                   before = along((const double(*)[6])d->last_share, v, k);
-            double most = GAIN_GROWTH * fmax(along((const double(*)[6])d->last_gain, v, k), 1);
+            int j = direction_before(d, (const double(*)[6])x->v, k);
+            double left = x->s[k] / x->s[0], before = d->last_s[j];
+            double most = GAIN_GROWTH * fmax(d->last_g[j], 1);
             x->weight[k] = weight_near_singular(left, x->s[k], before);
             if (left < NEAR_SINGULAR)
                 x->weight[k] = fmin(x->weight[k], (most - 1) / (x->g[k] - 1));
@@ -341,16 +347,12 @@ static void basis_of(gw_desired_impedance *d, const double own[6][6], double n[6
     }
 }
 
-static void remember_basis(gw_desired_impedance *d, const double n[6][6], const desired_basis *x)
+static void remember_basis(gw_desired_impedance *d, const desired_basis *x)
 {
     d->has_last = true;
-    memcpy(d->last_share, n, sizeof d->last_share);
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++) {
-            d->last_gain[i][j] = 0;
-            for (int k = 0; k < 6; k++)
-                d->last_gain[i][j] += x->v[i][k] * x->g[k] * x->v[j][k];
-        }
+    memcpy(d->last_v, x->v, sizeof d->last_v);
+    memcpy(d->last_s, x->s, sizeof d->last_s);
+    memcpy(d->last_g, x->g, sizeof d->last_g);
 }
 
 /* V^T m A m V, of an inverse inertia A in the axes of the held frame. */
@@ -588,7 +590,7 @@ static double scale_along(const desired_basis *x, const bool chosen[6], double e
 gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_state *end,
                                   const double by_impulses[6], double work)
 {
-    double own[6][6], n[6][6], twist[6], before[6], y[6], f[6] = {0}, moves = 0;
+    double own[6][6], twist[6], before[6], y[6], f[6] = {0}, moves = 0;
     double factor[6] = {1, 1, 1, 1, 1, 1};
     bool near[6], far[6];
     desired_basis x;
@@ -600,7 +602,7 @@ gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_
     row_in_axes(q, by_impulses, before);
     for (int i = 0; i < 6; i++)
         before[i] = twist[i] - before[i];
-    basis_of(d, (const double(*)[6])own, n, &x);
+    basis_of(d, (const double(*)[6])own, &x);
     double gained = work + shaped_energy(&x, before) - d->shaped, all = gained;
     if (!d->shows_all)
         gained = fmin(fmax(gained, fmin(work, 0)), fmax(work, 0));
@@ -776,9 +778,8 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     const gw_operational_state *from = state;
     if (d->def.has_mass) {
         desired_basis x;
-        double n[6][6];
-        basis_of(d, (const double(*)[6])own, n, &x);
-        remember_basis(d, (const double(*)[6])n, &x);
+        basis_of(d, (const double(*)[6])own, &x);
+        remember_basis(d, &x);
         if (state->over) {
             turn_to_axes(q, (const double(*)[6])state->over->inverse_inertia, own);
             into_basis(&x, (const double(*)[6])own, t);

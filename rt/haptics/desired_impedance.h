@@ -52,9 +52,9 @@ typedef struct gw_desired_impedance {
     gw_pose pose; /* as the tick begins */
     bool is_held; /* damper and spring are stiff: their wrench holds for the tick */
     gw_wrench held;
-    int too_light;                            /* directions felt heavier than desired */
-    bool has_last;                            /* of the last tick, in the held frame's axes: */
-    double last_share[6][6], last_gain[6][6]; /* m Lambda^-1 m, and V g V^T */
+    int too_light;                             /* directions felt heavier than desired */
+    bool has_last;                             /* of the last tick, in the held frame's axes: */
+    double last_v[6][6], last_s[6], last_g[6]; /* m Lambda^-1 m = V S V^T, and g */
     bool shows_all;  /* all of the model's motion is that of the held frame, as judged by some */
     bool is_judged;  /* ticks, once there was one; */
     int differs;     /* ticks in a row that say otherwise */
