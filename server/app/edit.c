@@ -92,6 +92,8 @@ static bool open_slots(const app_slots *old, const gw_scene *base, const gw_scen
 static bool is_rehearsed(const app_edit *edit)
 {
     int64_t now_ms = clock_ms();
+    if (edit && edit->dry_run)
+        return false;
     if (edit && !edit->restart && now_ms - edit->app->rehearsed_ms < REHEARSED_MS)
         return false;
     if (edit)
@@ -387,6 +389,25 @@ static bool send_to_loop(app_edit *edit, const app_diff *diff, gw_error *error)
     return true;
 }
 
+/* A dry run gives the refusals of send_to_loop(), by a scenario that no loop gets. */
+static bool could_run(app_edit *edit, const app_diff *diff, gw_error *error)
+{
+    const app_slots none = {0};
+    app_document *document = edit->document;
+    app_slots slots;
+    bool starts = edit->restart || diff->restart;
+    const app_slots *open = starts ? &none : &edit->app->slots;
+    const struct gw_detector *like = starts || diff->solids ? NULL : edit->app->detector;
+    if (!starts && changes_values_only(edit, diff))
+        return true;
+    if (!open_slots(open, starts ? NULL : edit->base->scene, document->scene, &slots, error))
+        return false;
+    gw_scenario *scenario = build_scenario(document, &slots, starts ? NULL : edit, like, error);
+    gw_scenario_destroy(scenario);
+    close_new(&slots, open);
+    return scenario != NULL;
+}
+
 /* ---- one edit ------------------------------------------------------------------------------ */
 
 bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error)
@@ -622,13 +643,15 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     if (!edit->document)
         return false;
     edit->failed = gw_layout_unsolved(edit->document->layout);
-    if (edit->dry_run)
-        return true;
-    if (edit->failed)
-        return refuse_edit(edit, error);
-    edit->document->revision = edit->base->revision + 1;
     edit->document->from_current = from_current;
-    if (!app_document_write(edit->document, edit->base, error) || !write_to_history(edit, error))
+    if (edit->failed)
+        return edit->dry_run || refuse_edit(edit, error);
+    edit->document->revision = edit->base->revision + 1;
+    if (!app_document_write(edit->document, edit->base, error))
+        return false;
+    if (edit->dry_run)
+        return could_run(edit, &diff, error);
+    if (!write_to_history(edit, error))
         return false;
     edit->document->undo = history_undo(app->history);
     edit->document->redo = history_redo(app->history);

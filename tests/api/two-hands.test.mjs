@@ -290,6 +290,28 @@ test('two desired masses in one system are refused by name', () => {
   assert.match(r.stderr, /tools\/1\/desired\/mass: tools 0 and 1 hold one system of bodies/);
 });
 
+// What is refused only as a scenario is built.
+test('a dry run refuses what the edit would be refused for', async () => {
+  await expect(200, 'PUT', '/scene', arm(0, 1));
+  const same = async (method, path, body, words) => {
+    const { json: dry } = await expect(400, method, `${path}?dryRun=true`, body);
+    assert.match(dry.detail, words);
+    assert.deepEqual((await expect(400, method, path, body)).json, dry);
+  };
+  await same('PATCH', '/tool', { desired: { mass: six(1, 0.02) } }, /tools 0 and 1 hold one system of bodies/);
+  await same('PUT', '/scene', arm(1, 1), /tools 0 and 1 hold one system of bodies/);
+  const bodies = [0, 1].map((i) => ({
+    ...{ id: `b${i}`, geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [i, 0, 0], q: [1, 0, 0, 0] }, free: true },
+  }));
+  await expect(200, 'PUT', '/scene', {
+    ...{ format: 'guideway-scene/1', name: 'two balls', objects: bodies },
+    tools: bodies.map(({ id }, i) => ({ object: id, device: `hand${i}`, desired: { mass: six(1, 0.02) } })),
+    devices: [0, 1].map((i) => ({ id: `hand${i}`, driver: 'sim' })),
+  });
+  const bar = { id: 'bar', type: 'distance', a: 'b0/center', b: 'b1/center', value: 1 };
+  await same('POST', '/constraints', bar, /tools 0 and 1 hold one system of bodies/);
+});
+
 const to = async (tick) => until(`tick ${tick}`, async () => (await now()).tick >= tick);
 
 test('a hand that lets go, and takes hold again, leaves the other one and the bar in motion', async () => {
