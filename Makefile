@@ -97,7 +97,8 @@ $(BUILD)/obj/rt/dynamics/system_tree.o: OPT += -O3
 
 # Loops over axes and columns of a stage unroll: a sixteenth of a guided body's step, a tenth of one
 # on a surface; and those over tangents of two surfaces: a thirtieth of a step that rolls.
-$(addprefix $(BUILD)/obj/rt/dynamics/,guided.o guided_edges.o guided_floating.o surface_contact.o contact_places.o): OPT += -O3
+$(addprefix $(BUILD)/obj/rt/dynamics/,guided.o guided_edges.o guided_floating.o surface_contact.o contact_places.o \
+    line_contact.o): OPT += -O3
 
 # Loops over three parts and a triangle of a matrix, each a few vectors: without them a sixth less.
 $(BUILD)/obj/rt/geometry/batched_newton.o: OPT += -O3

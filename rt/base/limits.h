@@ -48,7 +48,8 @@
 #define GW_MAX_MODELS             (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE + GW_MAX_SYSTEMS)
 #define GW_MAX_CONTACT_CANDIDATES 512 /* contact candidates: a heap of 64 bodies has up to 350 */
 #define GW_MAX_WORLD_UNILATERALS                                                                   \
-    460 /* unilateral constraints of a scene: 17 cylinders on free forms */
+    768 /* unilateral constraints of a scene: 28 cylinders on free forms, 85 free forms on others  \
+         */
 #define GW_MAX_SIMULTANEOUS_CONTACTS                                                               \
     64                             /* contacts resolved by one impulse: a 64 x 64 matrix at most */
 #define GW_MAX_SUBSTEPS         32 /* of control within a tick: 8 kHz of them at 250 Hz */

@@ -32,11 +32,18 @@ static double tilt_of(const gw_world *w, const gw_contact *c)
     return on_a->kind == GW_SURFACE_RIM ? gw_norm(gw_cross(axis, c->now.normal)) : 1;
 }
 
+/* True for a place of surfaces that touch nearly along a line: its supporting points hold them. */
+static bool is_on_line(const gw_contact *c)
+{
+    const gw_closure_contact *contact = &c->candidate.row->surfaces;
+    return contact->on_a.kind != GW_SURFACE_RIM && contact->place.pinned;
+}
+
 bool gw_contact_may_be_constrained(const gw_world *w, const gw_contact *c)
 {
     const gw_unilateral_row *row = c->candidate.row;
     return row && row->kind == GW_UNILATERAL_SURFACES && row->system && !c->unconstrained &&
-           c->now.gap >= -GW_CONTACT_HELD_SLACK && tilt_of(w, c) > TILTED;
+           c->now.gap >= -GW_CONTACT_HELD_SLACK && tilt_of(w, c) > TILTED && !is_on_line(c);
 }
 
 /* True if the contact is closed, and stays so or closes again before it counts as open. */
@@ -77,7 +84,7 @@ void gw_constrain_contacts(gw_world *w)
     for (int i = 0; i < w->active.contact_count; i++) {
         gw_contact *c = &w->contacts[w->active.contacts[i]];
         int m = gw_contact_any_system(c);
-        if (c->constrained && tilt_of(w, c) < FLAT)
+        if (c->constrained && (tilt_of(w, c) < FLAT || is_on_line(c)))
             gw_contact_open(c);
         if (gw_contact_may_be_constrained(w, c) && !w->systems[m].still &&
             !w->frozen[w->group[m]] && comes_to_rest(w, c))

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "rt/dynamics/common_normal.h"
+#include "rt/dynamics/line_contact.h"
 #include "rt/dynamics/surface_contact.h"
 #include "rt/geometry/nurbs_motion.h"
 #include "rt/geometry/nurbs_nearest.h"
@@ -29,6 +30,9 @@
 #define NARROW                                                                                     \
     0.5 /* of the inverse size: less relative curvature, and the surfaces come near                \
            one another beside the place */
+#define LEVEL                                                                                      \
+    0.04 /* of the inverse size: less relative curvature, and the contact is nearly along a line   \
+          */
 #define RIM_SUPPORTS GW_CONTACT_SUPPORTS
 #define RIM_STARTS   6   /* starts around a rim whose lowest point was lost, */
 #define RIM_TURN     2.4 /* rad, from each to the next */
@@ -43,6 +47,17 @@ static bool is_place(const gw_normal_system *s, double size, double *gap)
     *gap = gw_dot(s->n, s->d);
     return !s->a.beyond && !s->b.beyond && is_positive(s->h, 2) && is_positive(s->k, s->a.count) &&
            *gap > -DEEPEST * size;
+}
+
+/* Keeps the relative curvature at a place; one nearly along a line is pinned to its section. */
+static void note_curvature(const gw_closure_contact *k, const gw_body_frame *a,
+                           const gw_body_frame *b, const gw_normal_system *s,
+                           gw_contact_place *place)
+{
+    place->now.curvature = place->known ? gw_least_relative_curvature(s) : 0;
+    if (place->known && gw_contact_may_be_line(k) &&
+        place->now.curvature * gw_contact_size(k) < LEVEL)
+        gw_line_contact_pin(k, a, b, s, place);
 }
 
 static gw_body_frame frame_at(const gw_pose *world_from_body)
@@ -146,6 +161,14 @@ bool gw_closure_contact_lowest(const gw_closure_contact *k, const gw_pose *a, co
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     *place = *near;
+    if (!may_lie_flat(k)) {
+        gw_normal_system s;
+        place->pinned = place->exchanged = false;
+        place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
+                       is_place(&s, gw_contact_size(k), gap);
+        note_curvature(k, &frame_a, &frame_b, &s, place);
+        return place->known;
+    }
     place->a[0] += turn;
     place->known = pin_rim_point(k, &frame_a, &frame_b, place, gap) &&
                    gw_closure_contact_follow(k, a, b, place, gap);
@@ -154,7 +177,7 @@ bool gw_closure_contact_lowest(const gw_closure_contact *k, const gw_pose *a, co
 
 int gw_closure_contact_supports(const gw_closure_contact *k)
 {
-    return may_lie_flat(k) ? RIM_SUPPORTS : 0;
+    return may_lie_flat(k) || gw_contact_may_be_line(k) ? GW_CONTACT_SUPPORTS : 0;
 }
 
 bool gw_closure_contact_support(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
@@ -162,6 +185,8 @@ bool gw_closure_contact_support(const gw_closure_contact *k, const gw_pose *a, c
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     assert(i >= 0 && i < gw_closure_contact_supports(k));
+    if (!may_lie_flat(k))
+        return place->known && gw_line_contact_follow(k, &frame_a, &frame_b, place, gap);
     if (!place->known) {
         *place = (gw_contact_place){.a = {2 * GW_PI * i / RIM_SUPPORTS, 0, 0}};
         gw_surface_place_near(&k->on_b,
@@ -192,7 +217,7 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
     double size = gw_contact_size(k), there;
     gw_normal_system s;
     assert(place->known);
-    place->pinned = false;
+    place->pinned = place->exchanged = false;
     place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_ON_BRANCH, place, &s) &&
                    is_place(&s, size, gap);
     if (may_lie_flat(k) && lowest_of_flat(k, &frame_a, &frame_b, &was, &s, place, gap))
@@ -214,7 +239,7 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
             is_place(&s, size, &there) && !(place->known && there >= *gap))
             *place = at, *gap = there;
     }
-    place->now.curvature = place->known ? gw_least_relative_curvature(&s) : 0;
+    note_curvature(k, &frame_a, &frame_b, &s, place);
     return place->known;
 }
 
@@ -358,6 +383,7 @@ static bool descend(const gw_closure_contact *k, const gw_body_frame *a, const g
     gw_normal_system s;
     place->known = gw_common_normal_follow(k, a, b, GW_DESCEND, place, &s) &&
                    is_place(&s, gw_contact_size(k), gap);
+    note_curvature(k, a, b, &s, place);
     return place->known;
 }
 
@@ -407,19 +433,16 @@ bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, cons
     assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
     place->known = start_of(k, &frame_a, &frame_b, trial, place);
     *gap = place->known ? signed_gap(k, &frame_a, &frame_b, place) : HUGE_VAL;
-    if (place->known && descend(k, &frame_a, &frame_b, place, &found))
+    if (!place->known)
+        return false;
+    const gw_contact_place start = *place;
+    if (descend(k, &frame_a, &frame_b, place, &found)) {
         *gap = found;
-    return place->known;
-}
-
-/* Unit coordinates along a's tangents of the direction in which the surfaces bend most alike: of
- * the smaller eigenvalue of K. */
-static void most_alike(const gw_normal_system *s, double e[2])
-{
-    double off = 0.5 * (s->k[0][1] + s->k[1][0]), half = 0.5 * (s->k[0][0] - s->k[1][1]);
-    double turn = 0.5 * atan2(-off, -half);
-    e[0] = s->a.count == 1 ? 1 : cos(turn);
-    e[1] = s->a.count == 1 ? 0 : sin(turn);
+        return true;
+    }
+    *place = start;
+    place->known = false;
+    return false;
 }
 
 bool gw_closure_contact_find_beside(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
@@ -432,8 +455,9 @@ bool gw_closure_contact_find_beside(const gw_closure_contact *k, const gw_pose *
     double size = gw_contact_size(k), e[2], on_a[2], on_b[2];
     gw_normal_system s;
     *place = *near;
+    place->pinned = place->exchanged = false;
     gw_normal_system_at(k, &frame_a, &frame_b, near, &s);
-    most_alike(&s, e);
+    gw_most_alike(&s, e);
     for (int j = 0; j < 2; j++)
         on_a[j] = (i % 2 ? -1 : 1) * far[i / 2] * size * e[j];
     for (int j = 0; j < 2; j++)
@@ -442,15 +466,21 @@ bool gw_closure_contact_find_beside(const gw_closure_contact *k, const gw_pose *
     gw_patch_move(&k->on_b, &s.b, on_b, place->b);
     place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
                    is_place(&s, size, gap);
+    note_curvature(k, &frame_a, &frame_b, &s, place);
     return place->known;
+}
+
+double gw_closure_contact_way(const gw_closure_contact *k, const gw_contact_place *x,
+                              const gw_contact_place *y)
+{
+    return gw_distance(gw_raw_patch_at(&k->on_b, x->b).p, gw_raw_patch_at(&k->on_b, y->b).p);
 }
 
 /* Compares the points on b; those on a then agree as well. */
 bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place *x,
                              const gw_contact_place *y)
 {
-    gw_vec3 on_x = gw_raw_patch_at(&k->on_b, x->b).p, on_y = gw_raw_patch_at(&k->on_b, y->b).p;
-    return gw_distance(on_x, on_y) < SAME * gw_contact_size(k);
+    return gw_closure_contact_way(k, x, y) < SAME * gw_contact_size(k);
 }
 
 void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a,
@@ -461,6 +491,13 @@ void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a
     gw_normal_system s = {.n = {0, 0, 1}};
     double size = gw_contact_size(k), gap;
     bool ball = k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM;
+    if (place->pinned && !may_lie_flat(k)) {
+        if (gw_line_contact_at(k, a, b, place, x))
+            return;
+        gw_normal_system_at(k, a, b, place, &s);
+        *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.a.p, .n = s.n};
+        return;
+    }
     gw_vec3 point = place->pinned ? gw_patch_at(&k->on_a, place->a, a).p
                                   : gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
     if ((ball || place->pinned) && closest_near(k, b, point, ball ? k->on_a.radius : 0, at.b, x))

@@ -122,8 +122,11 @@ typedef struct gw_contact_place {
     bool known;    /* false: to be found by a search */
     bool searched; /* a search has replaced the place given */
     double a[3], b[3];
-    bool pinned;    /* a's point is fixed in a: of a rim that lies nearly flat, within a step */
-    gw_vec3 across; /* of two curves: the direction e in b that defines their rows */
+    bool pinned; /* a's point is fixed in a: of a rim that lies nearly flat, within a step; of
+                    other contacts its section is, in a or, `exchanged`, in b (line_contact.c) */
+    bool exchanged, faces_in; /* faces_in: a's normal points away from b */
+    gw_vec3 through, along;   /* a point of the section, and its unit normal, along the line */
+    gw_vec3 across;           /* of two curves: the direction e in b that defines their rows */
     gw_contact_curvature now, before; /* `before`: at the step's start */
     bool in_step;                     /* it is followed and not searched for; */
     bool lost;                     /* the branch ended since the substep began: the place is that */
@@ -239,15 +242,26 @@ int gw_closure_contact_places(const gw_closure_contact *contact);
 
 #define GW_CONTACT_SUPPORTS 6
 
-/* The number of supporting points of a rim that lies nearly flat on a free-form surface, 0 for
- * other contacts: there the distance has no distinct minimum, and the lowest point moves along the
- * rim. */
+/* The number of supporting points of a rim that lies nearly flat on a curved surface, or of
+ * free-form surfaces that touch nearly along a line, 0 for other contacts: there the distance has
+ * no distinct minimum, and the lowest point moves along the rim or line. */
 int gw_closure_contact_supports(const gw_closure_contact *contact);
 
 /* The place of supporting point `i`, followed from `place` if known. False, with place->known
  * false, where the rim does not lie nearly flat there or the point is past an edge. */
 bool gw_closure_contact_support(const gw_closure_contact *contact, const gw_pose *a,
                                 const gw_pose *b, int i, gw_contact_place *place, double *gap);
+
+/* Finds supporting points spread along the line on which surfaces touch nearly, from a place near
+ * it; *closed: the line comes back to its beginning. Returns their number, 0: there is no such
+ * line. Costs up to about 0.5 ms. */
+int gw_closure_contact_trace(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
+                             const gw_contact_place *near,
+                             gw_contact_place places[GW_CONTACT_SUPPORTS], bool *closed);
+
+/* Distance of two places on b (m). */
+double gw_closure_contact_way(const gw_closure_contact *contact, const gw_contact_place *x,
+                              const gw_contact_place *y);
 
 /* A lowest place of a rim, from supporting point `near` and `turn` (rad) further round. */
 bool gw_closure_contact_lowest(const gw_closure_contact *contact, const gw_pose *a,
@@ -282,8 +296,8 @@ bool gw_closure_contact_find_beside(const gw_closure_contact *contact, const gw_
 
 /* Searches for a place from start `trial`, 0 .. GW_CONTACT_TRIALS - 1, the likeliest first. False
  * where none is found from there: *gap is then the distance of the start's two points, negative
- * where the surfaces penetrate and neither point is at an edge. Costs at most two global
- * closest-point queries. */
+ * where the surfaces penetrate and neither point is at an edge; *place is the start. Costs at most
+ * two global closest-point queries. */
 bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                              int trial, gw_contact_place *place, double *gap);
 

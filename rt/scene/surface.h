@@ -41,7 +41,7 @@ typedef struct gw_unilateral_place {
     gw_closure_contact contact; /* rolls if it has friction, also where it was to slide */
     double friction;            /* mu; INFINITY: rolls without a limit of traction */
     int first, count;   /* the places of the same part: they are followed; count 0: a closed form */
-    int support;        /* index of the rim's supporting point; -1: none */
+    int support;        /* index of the rim's or line's supporting point; -1: none */
     bool part_of_solid; /* it is the side or a cap of a solid cylinder */
     bool in_system;     /* a closure of the system of bodies holds it (gw_closure_def.unilateral);
                            false: a row of the contact world */

@@ -101,7 +101,10 @@ typedef struct gw_scene_unilateral_row {
     gw_distance_place minima[GW_BOUND_PLACES]; /* of a bound, at tick 0 */
     uint64_t key;                              /* gw_contact_key(), of surfaces */
     int first, place_count; /* the rows of one contact, one per place; 0: no places */
-    int support;            /* index of the rim's supporting point; -1: none */
+    int support;            /* index of the rim's or line's supporting point; -1: none */
+    bool line;              /* of the first row: supporting points are traced along a line; */
+    bool closed;            /* it comes back to its beginning */
+    double until_trace;     /* time until one is traced again (s) */
     bool part_of_solid;     /* it is the side or a cap of a solid cylinder */
     gw_contact_place under; /* of the contact's first row: closest point of b to a's centre */
     int trial;              /* of the first row: the next trial of the search for another place, */
@@ -147,6 +150,33 @@ typedef struct gw_scene_unilaterals {
     gw_bound_search *searches;
     gw_unilateral_state *states; /* scratch, GW_MAX_CONTACT_CANDIDATES */
 } gw_scene_unilaterals;
+
+#define GW_PLACE_FOLLOWED 0.05 /* m: places with a larger gap are no contact candidates */
+
+/* True if a row of the contact but `but` has this place; supporting points do not count. */
+bool gw_place_is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
+                       const gw_contact_place *place);
+
+/* A row of the contact without a place; NULL: none. */
+gw_scene_unilateral_row *gw_unplaced_row(gw_scene_unilaterals *u,
+                                         const gw_scene_unilateral_row *first);
+
+/* Finds supporting points along the line on which the surfaces nearly touch at a place
+ * (line_places.c); false: there is none. */
+bool gw_line_trace(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
+                   const gw_contact_place *near, const gw_pose *a, const gw_pose *b);
+bool gw_line_is_traced(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first);
+
+/* Traces the line near a place at which the surfaces bend nearly alike, if it is due, and forgets
+ * its points where they do not or are far apart. `gap` of the rows is updated. Returns true if its
+ * supporting points may come into contact: the surfaces do not rest on a place beside the line. */
+bool gw_line_follow(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, double dt,
+                    const gw_pose *a, const gw_pose *b, double *gap);
+
+/* Finds the lowest points of a line that no row has yet: near a supporting point lower than its
+ * neighbours. */
+void gw_line_find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
+                         const gw_pose *a, const gw_pose *b, double *gap);
 
 /* A limit of a coordinate of a system's joint. */
 typedef struct gw_joint_limit {

@@ -89,10 +89,9 @@ static int place_of(const gw_scene *scene, int body, int constraint)
 #define SEARCH_NEAR   0.02 /* m: without a known place and this near, in every step */
 #define SEARCH_WAY    0.1  /* of the contact's size: motion after which a search begins at once */
 #define LEVEL         1e-4 /* of a rim's radius: height difference of level supporting points */
-#define FOLLOWED_NEAR 0.05 /* m: places with a larger gap are no contact candidates */
 
-static bool is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
-                     const gw_contact_place *place)
+bool gw_place_is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
+                       const gw_contact_place *place)
 {
     for (int k = first->first; k < first->first + first->place_count; k++) {
         const gw_closure_contact *contact = &u->rows[k].row.surfaces;
@@ -115,18 +114,19 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
         if (contact->place.known || u->rows[k].support >= 0)
             continue;
         bool found = gw_closure_contact_find(contact, a, b, trial, &place, &gap);
-        if (found && !is_taken(u, first, k, &place))
+        if (found && !gw_place_is_taken(u, first, k, &place))
             contact->place = place;
+        bool lies = !found && first->line && trial == 0 && first->until_trace <= 0 &&
+                    !gw_line_is_traced(u, first) && gw_line_trace(u, first, &place, a, b);
         if (trial == 0)
-            first->past = !found && gap < 0;
+            first->past = !found && !lies && gap < 0;
         return gap;
     }
     return gap;
 }
 
-/* A row of the contact without a place; NULL: none. */
-static gw_scene_unilateral_row *unplaced_row(gw_scene_unilaterals *u,
-                                             const gw_scene_unilateral_row *first)
+gw_scene_unilateral_row *gw_unplaced_row(gw_scene_unilaterals *u,
+                                         const gw_scene_unilateral_row *first)
 {
     for (int k = first->first; k < first->first + first->place_count; k++)
         if (u->rows[k].support < 0 && !u->rows[k].row.surfaces.place.known)
@@ -162,9 +162,9 @@ static int search_near(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, 
     const gw_closure_contact *contact = &first->row.surfaces;
     int count = gw_closure_contact_find_near(contact, a, b, reach, places, there);
     for (int i = 0; i < count; i++) {
-        if (is_taken(u, first, -1, &places[i]))
+        if (gw_place_is_taken(u, first, -1, &places[i]))
             continue;
-        gw_scene_unilateral_row *row = unplaced_row(u, first);
+        gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
         row = row ? row : farthest_row(u, first, there[i], gaps);
         if (!row)
             break;
@@ -203,8 +203,10 @@ static bool surfaces_conform(const gw_scene_unilaterals *u, int constraint, cons
             return false;
         if (!contact->place.known && r->first != i)
             continue;
-        if (r->support >= 0)
+        if (r->support >= 0 && (!r->line || (contact->place.known && u->rows[r->first].closed)))
             return false;
+        if (r->support >= 0)
+            continue;
         bool alike = gw_closure_contact_conforms(contact, &poses[r->body[0]], &poses[r->body[1]],
                                                  &contact->place);
         if (contact->place.known && !alike)
@@ -399,6 +401,8 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         r->place_count = places[i].count;
         r->size = gw_contact_size(&places[i].contact);
         r->support = places[i].support;
+        r->line = places[i].contact.on_a.kind != GW_SURFACE_RIM &&
+                  gw_closure_contact_supports(&places[i].contact) > 0;
         r->part_of_solid = places[i].part_of_solid;
         r->key = key;
         r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
@@ -543,7 +547,7 @@ static void merge_coinciding_rows(gw_scene_unilaterals *u, const gw_scene_unilat
     for (int k = first->first; k < first->first + first->place_count; k++) {
         gw_scene_unilateral_row *r = &u->rows[k];
         if (r->row.surfaces.place.known && !r->now.touches && r->support < 0 &&
-            is_taken(u, first, k, &r->row.surfaces.place))
+            gw_place_is_taken(u, first, k, &r->row.surfaces.place))
             r->row.surfaces.place.known = false;
     }
 }
@@ -571,7 +575,7 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
     int count = 0;
     for (int k = 0; k < first->place_count; k++) {
         const gw_scene_unilateral_row *r = &u->rows[first->first + k];
-        if (r->support < 0 || !r->row.surfaces.place.known)
+        if (r->support < 0 || !r->row.surfaces.place.known || first->line)
             continue;
         support[count] = r;
         height[count++] = gap[k];
@@ -580,16 +584,16 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
         double before = height[(i + count - 1) % count], after = height[(i + 1) % count];
         double bend = before + after - 2 * height[i];
         const gw_contact_place *near = &support[i]->row.surfaces.place;
-        if (height[i] > fmin(before, after) || height[i] > FOLLOWED_NEAR ||
+        if (height[i] > fmin(before, after) || height[i] > GW_PLACE_FOLLOWED ||
             bend < LEVEL * support[i]->row.surfaces.on_a.radius)
             continue;
         double turn = GW_PI / count * (before - after) / bend, there;
-        gw_scene_unilateral_row *row = unplaced_row(u, first);
+        gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
         gw_contact_place place;
         if (!row || has_lowest_near(u, first, near->a[0] + turn))
             continue;
         if (gw_closure_contact_lowest(&row->row.surfaces, a, b, turn, near, &place, &there) &&
-            !is_taken(u, first, -1, &place)) {
+            !gw_place_is_taken(u, first, -1, &place)) {
             row->row.surfaces.place = place;
             gap[row - u->rows - first->first] = there;
         }
@@ -601,14 +605,14 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
 static void find_contact_below(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
                                const gw_pose *a, const gw_pose *b, double *gap)
 {
-    gw_scene_unilateral_row *row = unplaced_row(u, first);
+    gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
     gw_contact_place place;
     double there;
     if (!row || row != first || !row->part_of_solid ||
         !(first->under.known || first->until_search <= 0))
         return;
     if (gw_closure_contact_find_under(&row->row.surfaces, a, b, &first->under, &place, &there) &&
-        !is_taken(u, first, -1, &place)) {
+        !gw_place_is_taken(u, first, -1, &place)) {
         row->row.surfaces.place = place;
         gap[row - u->rows - first->first] = there;
     }
@@ -623,12 +627,12 @@ static void find_beside(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
     bool narrow = near->support < 0 && contact->place.known &&
                   gw_closure_contact_is_narrow(contact, &contact->place);
     for (int i = 0; i < GW_CONTACT_BESIDE && narrow; i++) {
-        gw_scene_unilateral_row *row = unplaced_row(u, first);
+        gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
         gw_contact_place place;
         double there;
         if (!row ||
             !gw_closure_contact_find_beside(contact, a, b, &contact->place, i, &place, &there) ||
-            is_taken(u, first, -1, &place))
+            gw_place_is_taken(u, first, -1, &place))
             continue;
         row->row.surfaces.place = place;
         gap[row - u->rows - first->first] = there;
@@ -707,6 +711,8 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
         }
         merge_coinciding_rows(u, first);
         find_lowest(u, first, &a, &b, gap);
+        bool line = !first->line || gw_line_follow(u, first, dt, &a, &b, gap);
+        gw_line_find_lowest(u, first, &a, &b, gap);
         first->until_search -= dt;
         find_contact_below(u, first, &a, &b, gap);
         first->past = first->past && !any;
@@ -714,11 +720,12 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
             find_beside(u, first, &u->rows[i + k], &a, &b, gap);
         double way = gw_distance(centre_from(first, &a, &b), first->searched_at);
         if (first->until_search <= 0 || way > SEARCH_WAY * first->size)
-            search_places(u, first, any, fmin(FOLLOWED_NEAR, fmax(first->size, 2 * way)), &a, &b,
-                          gap);
+            search_places(u, first, any, fmin(GW_PLACE_FOLLOWED, fmax(first->size, 2 * way)), &a,
+                          &b, gap);
         for (int k = 0; k < first->place_count; k++)
             gw_world_follow(m->world, i + k,
-                            u->rows[i + k].row.surfaces.place.known && gap[k] < FOLLOWED_NEAR);
+                            u->rows[i + k].row.surfaces.place.known && gap[k] < GW_PLACE_FOLLOWED &&
+                                (line || u->rows[i + k].support < 0));
     }
 }
 
@@ -727,8 +734,10 @@ void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *u, const gw_scene_uni
     for (int i = 0; i < u->count; i++)
         for (int k = 0; k < old->count && u->rows[i].place_count > 0; k++)
             if (old->candidates[k].key == u->candidates[i].key &&
-                old->rows[k].key == u->rows[i].key)
+                old->rows[k].key == u->rows[i].key) {
                 u->rows[i].row.surfaces.place = old->rows[k].row.surfaces.place;
+                u->rows[i].closed = old->rows[k].closed;
+            }
 }
 
 /* ---- geometry that moves --------------------------------------------------------------------- */
@@ -747,7 +756,7 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
         r->row.surfaces.place = r->start;
         memcpy(r->row.minima, r->minima, sizeof r->row.minima);
         r->trial = 0;
-        r->until_search = 0;
+        r->until_search = r->until_trace = 0;
         r->past = false;
         if (r->place_count > 0)
             gw_world_follow(world, i, r->start.known);

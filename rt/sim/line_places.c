@@ -1,0 +1,127 @@
+/*
+ * Places of contacts of surfaces that touch nearly along a line, a ring that lies flat say: points
+ * that support it, traced from a place at which the surfaces bend nearly alike, and lowest points
+ * between them (rt/dynamics/line_contact.c). RT safe.
+ */
+#include <assert.h>
+#include <math.h>
+
+#include "rt/sim/scene_dynamics_private.h"
+
+#define LEVEL        1e-4 /* of the contact's size: height difference of level supporting points */
+#define TRACE_PERIOD 5e-3 /* s between two searches of a line */
+
+bool gw_line_trace(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
+                   const gw_contact_place *near, const gw_pose *a, const gw_pose *b)
+{
+    gw_contact_place places[GW_CONTACT_SUPPORTS];
+    first->until_trace = TRACE_PERIOD;
+    int count = gw_closure_contact_trace(&first->row.surfaces, a, b, near, places, &first->closed);
+    for (int k = first->first; k < first->first + first->place_count && count > 0; k++) {
+        gw_scene_unilateral_row *r = &u->rows[k];
+        if (r->support >= 0 && r->support < count)
+            r->row.surfaces.place = places[r->support];
+        else if (r->support >= 0)
+            r->row.surfaces.place.known = false;
+    }
+    return count > 0;
+}
+
+/* The number of a line's supporting points. */
+static int count_supports(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first)
+{
+    int count = 0;
+    for (int k = first->first; k < first->first + first->place_count; k++)
+        count += u->rows[k].support >= 0 && u->rows[k].row.surfaces.place.known;
+    return count;
+}
+
+bool gw_line_is_traced(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first)
+{
+    return count_supports(u, first) > 0;
+}
+
+/* True if a place of the contact is nearer to supporting point `i` than the next ones are. */
+static bool has_place_near(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
+                           const gw_scene_unilateral_row *const support[], int count, int i)
+{
+    const gw_contact_place *at = &support[i]->row.surfaces.place;
+    const gw_contact_place *beside = &support[i > 0 ? i - 1 : i + 1]->row.surfaces.place;
+    double way = gw_closure_contact_way(&first->row.surfaces, at, beside);
+    assert(count > 1);
+    for (int k = first->first; k < first->first + first->place_count; k++) {
+        const gw_contact_place *place = &u->rows[k].row.surfaces.place;
+        if (u->rows[k].support < 0 && place->known &&
+            gw_closure_contact_way(&first->row.surfaces, at, place) < way)
+            return true;
+    }
+    return false;
+}
+
+void gw_line_find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
+                         const gw_pose *a, const gw_pose *b, double *gap)
+{
+    const gw_scene_unilateral_row *support[GW_CONTACT_SUPPORTS];
+    double height[GW_CONTACT_SUPPORTS];
+    int count = 0;
+    for (int k = 0; k < first->place_count && first->line; k++) {
+        const gw_scene_unilateral_row *r = &u->rows[first->first + k];
+        if (r->support < 0 || !r->row.surfaces.place.known)
+            continue;
+        support[count] = r;
+        height[count++] = gap[k];
+    }
+    for (int i = 0; i < count && count > 2; i++) {
+        bool ends = !first->closed && (i == 0 || i == count - 1);
+        double before = height[(i + count - 1) % count], after = height[(i + 1) % count];
+        double bend = before + after - 2 * height[i];
+        gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
+        gw_contact_place place;
+        double there;
+        if (ends || !row || height[i] > fmin(before, after) || height[i] > GW_PLACE_FOLLOWED ||
+            bend < LEVEL * first->size || has_place_near(u, first, support, count, i))
+            continue;
+        if (gw_closure_contact_lowest(&row->row.surfaces, a, b, 0, &support[i]->row.surfaces.place,
+                                      &place, &there) &&
+            !gw_place_is_taken(u, first, -1, &place)) {
+            row->row.surfaces.place = place;
+            gap[row - u->rows - first->first] = there;
+        }
+    }
+}
+
+bool gw_line_follow(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, double dt,
+                    const gw_pose *a, const gw_pose *b, double *gap)
+{
+    const gw_contact_place *near = NULL;
+    bool any = false, holds = false;
+    double least = INFINITY;
+    first->until_trace -= dt;
+    for (int k = 0; k < first->place_count; k++) {
+        const gw_scene_unilateral_row *r = &u->rows[first->first + k];
+        const gw_contact_place *place = &r->row.surfaces.place;
+        if (!place->known)
+            continue;
+        least = fmin(least, gap[k]);
+        if (r->support >= 0)
+            continue;
+        any = true;
+        if (gw_closure_contact_is_narrow(&r->row.surfaces, place) && gap[k] < GW_PLACE_FOLLOWED)
+            near = place;
+        holds = holds || (r->now.touches && !place->pinned);
+    }
+    bool drop = (any && !near) || least > GW_PLACE_FOLLOWED;
+    int count = count_supports(u, first);
+    for (int k = 0; k < first->place_count && drop && count > 0; k++)
+        if (u->rows[first->first + k].support >= 0)
+            u->rows[first->first + k].row.surfaces.place.known = false;
+    if (near && !drop && count < GW_CONTACT_SUPPORTS && first->until_trace <= 0 &&
+        gw_line_trace(u, first, near, a, b))
+        for (int k = 0; k < first->place_count; k++) {
+            gw_scene_unilateral_row *r = &u->rows[first->first + k];
+            if (r->support >= 0)
+                gw_closure_contact_support(&r->row.surfaces, a, b, r->support,
+                                           &r->row.surfaces.place, &gap[k]);
+        }
+    return !holds;
+}

@@ -1,0 +1,72 @@
+// Surfaces that come to touch along a line: rings that settle flat, by ever faster impacts on alternating sides.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { command as spawn } from './command.mjs';
+import { about, G, run } from './headless.mjs';
+import { near } from './running.mjs';
+
+const RING = 0.1,
+  TUBE = 0.03;
+const converted = (shape) => JSON.parse(spawn(['surface', '-'], JSON.stringify({ convert: shape })).out).geometry;
+const torus = converted({ type: 'torus', radius: RING, tube_radius: TUBE });
+
+const sheet = (size) => ({
+  id: 'sheet',
+  geometry: {
+    type: 'nurbs-surface',
+    degree: [1, 1],
+    knots: [
+      [0, 0, 1, 1],
+      [0, 0, 1, 1],
+    ],
+    points: [-size, size].map((x) => [-size, size].map((y) => [x, y, 0])),
+  },
+  fixed: true,
+  material: 'm',
+});
+
+const falls = (restitution, pose, velocity = { v: [0, 0, 0], w: [0, 0, 0] }) => ({
+  gravity: [0, 0, -G],
+  objects: [
+    sheet(3),
+    {
+      id: 'torus',
+      geometry: torus,
+      pose,
+      velocity,
+      free: true,
+      body: { mass: 1, inertia: [0.003, 0.003, 0.005, 0, 0, 0] },
+      material: 'm',
+    },
+  ],
+  constraints: [{ id: 'c', type: 'sliding', a: 'torus/surface', b: 'sheet/surface', contact: 'unilateral' }],
+  materials: [{ id: 'm', restitution }],
+});
+
+// Height of the torus' lowest point in a tick, and the sine of its tilt.
+function lowest({ get }, k) {
+  const [x, y] = [get(k, 'torus.qx'), get(k, 'torus.qy')];
+  const up = 1 - 2 * (x * x + y * y);
+  const sine = Math.sqrt(Math.max(0, 1 - up * up));
+  return { gap: get(k, 'torus.pz') - TUBE - RING * sine, sine };
+}
+
+for (const restitution of [0.3, 0.5, 0.8])
+  test(`a torus that falls at a tilt settles flat: restitution ${restitution}`, () => {
+    const done = run(falls(restitution, { p: [0, 0, 0.4], q: about([0.8, 0.6, 0], 0.3) }), 3);
+    for (let k = 0; k < done.count; k++) assert.ok(lowest(done, k).gap > -1e-4, `tick ${k}: ${lowest(done, k).gap}`);
+    const end = lowest(done, done.count - 1);
+    assert.ok(end.sine < 1e-4 && Math.abs(end.gap) < 1e-5, `${end.gap} ${end.sine}`);
+    // more impacts in a tick than its effort allows are told
+    assert.ok(done.summary.events.every((e) => e.kind === 'crowded'));
+    const { initial, final, dissipated, edits } = done.summary.energy;
+    near(final + dissipated - edits, initial, 1e-9);
+    near(final, G * TUBE, 1e-4);
+  });
+
+test('a torus that is put down flat rests on its ring', () => {
+  const done = run(falls(0, { p: [0, 0, TUBE + 1e-3], q: [1, 0, 0, 0] }), 1);
+  const end = lowest(done, done.count - 1);
+  assert.ok(end.sine < 1e-6 && Math.abs(end.gap) < 1e-6, `${end.gap} ${end.sine}`);
+  assert.deepEqual(done.summary.events, []);
+});
