@@ -14,66 +14,15 @@
 
 #include "rt/base/small.h"
 #include "rt/base/spatial.h"
+#include "rt/haptics/desired_basis.h"
 
 #define STIFF                                                                                      \
     0.5 /* h |Lambda_d^-1 b_d| + h sqrt|Lambda_d^-1 k_d|: more is integrated implicitly            \
          */
-#define STIFF_INSIDE  0.2        /* D/(M_d + D) of the model's own dampers and springs: the same */
-#define ALL_MASS      0.5        /* L/(L + D): the model's own mass shows in full, */
-#define NO_MASS       0.2        /* or not at all: another one cannot be felt in its place */
-#define JUMP          0.05       /* of the gains in a tick */
-#define NEAR_SINGULAR 0.01       /* of the easiest direction: the rest of motion in a direction */
-#define STEPS_LEAST   16.0       /* in which that rest may vanish */
-#define SAME_ENERGY   1e-6       /* of the kinetic energy: none but the held frame's */
-#define GAIN_GROWTH   1.25       /* in a tick, near a singular posture */
-#define MOST_GIVEN    0.02       /* of the felt kinetic energy in a tick: the tank gives it back */
-#define MOST_TAKEN    (1 - 1e-9) /* of it: what is left of a direction can still be scaled */
-#define EXCESS        1e-9       /* J: less is rounding */
-#define TAKEN_HIDDEN  0.5        /* of it, where bodies move that the held one does not show */
-#define TOLD_AGAIN    2.0        /* of what was told */
-#define MOMENT        10   /* ticks for which the held frame may show nothing of a direction */
-#define RESISTED      1e-9 /* of the largest singular value: the constraints', not a light mass */
-
-/* ---- axes of the held frame ------------------------------------------------------------------ */
-
-static void in_axes(gw_quat q, gw_vec3 a, gw_vec3 b, double out[6])
-{
-    gw_vec3 x = gw_unrotate(q, a), y = gw_unrotate(q, b);
-    memcpy(out, (double[6]){x.x, x.y, x.z, y.x, y.y, y.z}, 6 * sizeof *out);
-}
-
-static void row_in_axes(gw_quat q, const double x[6], double out[6])
-{
-    in_axes(q, gw_v3(x[0], x[1], x[2]), gw_v3(x[3], x[4], x[5]), out);
-}
-
-static gw_wrench in_world(gw_quat q, const double f[6])
-{
-    return (gw_wrench){gw_rotate(q, gw_v3(f[0], f[1], f[2])),
-                       gw_rotate(q, gw_v3(f[3], f[4], f[5]))};
-}
-
-/* R^T M R of all four blocks: a matrix in world axes, in those of the held frame. */
-static void turn_to_axes(gw_quat q, const double m[6][6], double out[6][6])
-{
-    double half[6][6];
-    for (int i = 0; i < 6; i++)
-        row_in_axes(q, m[i], half[i]);
-    for (int j = 0; j < 6; j++) {
-        double column[6], turned[6];
-        for (int i = 0; i < 6; i++)
-            column[i] = half[i][j];
-        row_in_axes(q, column, turned);
-        for (int i = 0; i < 6; i++)
-            out[i][j] = turned[i];
-    }
-}
-
-/* The inverse: a 6 x 6 matrix in the held frame's axes, in world axes. */
-static void turn_to_world(gw_quat q, const double m[6][6], double out[6][6])
-{
-    turn_to_axes(gw_quat_conj(q), m, out);
-}
+#define STIFF_INSIDE 0.2  /* D/(M_d + D) of the model's own dampers and springs: the same */
+#define ALL_MASS     0.5  /* L/(L + D): the model's own mass shows in full, */
+#define NO_MASS      0.2  /* or not at all: another one cannot be felt in its place */
+#define JUMP         0.05 /* of the gains in a tick */
 
 /* ---- spring and damper ----------------------------------------------------------------------- */
 
@@ -104,8 +53,8 @@ double gw_desired_damping_work(const gw_desired_impedance *d, const gw_pose *pos
     double way[6], u[6], sum = 0;
     gw_twist by = gw_pose_sub(pose, &d->pose);
     gw_quat amid = gw_quat_mul(d->pose.q, gw_quat_exp(gw_scale(0.5, gw_unrotate(d->pose.q, by.w))));
-    in_axes(amid, by.v, by.w, way);
-    in_axes(pose->q, twist->v, twist->w, u);
+    gw_held_in_axes(amid, by.v, by.w, way);
+    gw_held_in_axes(pose->q, twist->v, twist->w, u);
     for (int i = 0; i < 6; i++) {
         double mid = 1.5 * way[i] / d->dt - 0.25 * (d->twist[i] + u[i]);
         sum += d->def.damping[i] * (d->twist[i] * d->twist[i] + 4 * mid * mid + u[i] * u[i]);
@@ -132,10 +81,10 @@ static gw_wrench spring_and_damper(const gw_desired_impedance *d, const gw_pose 
                                    const gw_twist *twist)
 {
     double u[6];
-    in_axes(pose->q, twist->v, twist->w, u);
+    gw_held_in_axes(pose->q, twist->v, twist->w, u);
     for (int i = 0; i < 6; i++)
         u[i] *= -d->def.damping[i];
-    return gw_wrench_add(spring_wrench(d, pose), in_world(pose->q, u));
+    return gw_wrench_add(spring_wrench(d, pose), gw_held_in_world(pose->q, u));
 }
 
 /*
@@ -150,7 +99,7 @@ static void hold_implicit(gw_desired_impedance *d, const gw_wrench *applied)
 {
     double root[6], m[6][6] = {{0}}, f[6], u[6], z[6] = {0};
     gw_wrench spring = spring_wrench(d, &d->pose), sum = gw_wrench_add(*applied, spring);
-    in_axes(d->pose.q, sum.f, sum.t, f);
+    gw_held_in_axes(d->pose.q, sum.f, sum.t, f);
     gw_matrix6_apply((const double(*)[6])d->inverse, f, u);
     for (int i = 0; i < 6; i++) {
         root[i] = sqrt(d->def.damping[i] + d->dt * d->def.stiffness[i]);
@@ -162,7 +111,7 @@ static void hold_implicit(gw_desired_impedance *d, const gw_wrench *applied)
     gw_small_cholesky_solve(6, (const double(*)[6])m, 1, u, z);
     for (int i = 0; i < 6; i++)
         z[i] *= -root[i];
-    d->held = gw_wrench_add(spring, in_world(d->pose.q, z));
+    d->held = gw_wrench_add(spring, gw_held_in_world(d->pose.q, z));
 }
 
 /* ---- two hands at one model ------------------------------------------------------------------ */
@@ -194,10 +143,10 @@ static void velocity_ahead(const gw_desired_hold *x, const gw_wrench *other,
     gw_wrench own = known_wrench(x);
     const double w[6] = {other->f.x, other->f.y, other->f.z, other->t.x, other->t.y, other->t.z};
     double f[6], through[6];
-    in_axes(d->pose.q, own.f, own.t, f);
+    gw_held_in_axes(d->pose.q, own.f, own.t, f);
     gw_matrix6_apply((const double(*)[6])d->inverse, f, u);
     gw_matrix6_apply(by_other, w, through);
-    row_in_axes(d->pose.q, through, through);
+    gw_held_row_in_axes(d->pose.q, through, through);
     for (int i = 0; i < 6; i++) {
         root[i] = sqrt(d->def.damping[i] + d->dt * d->def.stiffness[i]);
         u[i] = root[i] * (d->twist[i] + d->dt * (u[i] + d->free[i] + through[i]));
@@ -241,12 +190,12 @@ void gw_desired_hold_together(const gw_desired_hold *a, const gw_desired_hold *b
                 m[(at[k] + j) * n + at[k] + i] = hands[k]->desired->inverse[i][j];
     if (n == 12) { /* J_b D^-1 J_a^T, in the axes of both frames: the lower triangle */
         for (int i = 0; i < 6; i++)
-            row_in_axes(a->desired->pose.q, back[i], turned[i]);
+            gw_held_row_in_axes(a->desired->pose.q, back[i], turned[i]);
         for (int j = 0; j < 6; j++) {
             double column[6];
             for (int i = 0; i < 6; i++)
                 column[i] = turned[i][j];
-            row_in_axes(b->desired->pose.q, column, column);
+            gw_held_row_in_axes(b->desired->pose.q, column, column);
             for (int i = 0; i < 6; i++)
                 m[j * n + 6 + i] = column[i];
         }
@@ -263,100 +212,14 @@ void gw_desired_hold_together(const gw_desired_hold *a, const gw_desired_hold *b
             continue;
         for (int i = 0; i < 6; i++)
             f[i] = -root[at[k] + i] * z[at[k] + i];
-        d->held = gw_wrench_add(spring_wrench(d, &d->pose), in_world(d->pose.q, f));
+        d->held = gw_wrench_add(spring_wrench(d, &d->pose), gw_held_in_world(d->pose.q, f));
     }
 }
 
 /* ---- the desired mass ------------------------------------------------------------------------ */
 
-/* The factor from the felt wrench to the wrench on the model, along a direction in which M_d is the
- * fraction s of the model's own inertia: 1/s, bounded. 1 for resisted directions (s = 0), which are
- * left to the constraints. */
-static double gain_of(double s)
-{
-    return s > 0 ? fmin(1 / s, GW_DESIRED_MASS_RATIO) : 1;
-}
-
-/* In the basis V of directions, with m = M_d^(1/2) and m Lambda^-1 m = V S V^T. */
-typedef struct desired_basis {
-    double m[6], v[6][6], s[6];
-    double g[6];      /* gains */
-    double weight[6]; /* below 1 near a singular posture */
-    double change[6]; /* (1/g - 1)/S of M_d - Lambda; 0 along resisted directions */
-} desired_basis;
-
-/*
- * The weight of M_d along a direction of which a posture near a singular one leaves little, the
- * share `left` of the easiest one: 1, but 0 where that share, the square of the lever, changes by
- * itself within a step. A wrench there grows as the inverse of the lever and holds for the step,
- * while the lever grows from nothing: it would throw the model. As a step may lead from one side of
- * the posture to the other, gains there rise by a quarter in a tick at most.
- */
-static double weight_near_singular(double left, double share, double before)
-{
-    double change = 0.5 * fabs(share - before);
-    double steps = change > 0 ? share / change : STEPS_LEAST;
-    double resolved = fmin(steps / STEPS_LEAST, 1), near = fmin(left / NEAR_SINGULAR, 1);
-    return near * near + (1 - near * near) * resolved * resolved;
-}
-
-/* The direction of the last tick that v_k continues: they turn in the axes of the held frame, and a
- * share taken of the last tick's matrix along v_k would be mostly that of an easy direction, which
- * v_k was turned away from. */
-static int direction_before(const gw_desired_impedance *d, const double v[6][6], int k)
-{
-    double most = -1;
-    int best = 0;
-    for (int j = 0; j < 6; j++) {
-        double same = 0;
-        for (int i = 0; i < 6; i++)
-            same += v[i][k] * d->last_v[i][j];
-        if (fabs(same) > most) {
-            most = fabs(same);
-            best = j;
-        }
-    }
-    return best;
-}
-
-static void basis_of(gw_desired_impedance *d, const double own[6][6], desired_basis *x)
-{
-    double us[6][6];
-    for (int i = 0; i < 6; i++)
-        x->m[i] = sqrt(d->def.mass[i]);
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++)
-            us[i][j] = x->m[i] * own[i][j] * x->m[j];
-    gw_small_svd(6, us, x->s, x->v);
-    d->too_light = 0;
-    for (int k = 0; k < 6; k++) {
-        x->s[k] = x->s[k] > RESISTED * x->s[0] ? x->s[k] : 0;
-        x->g[k] = gain_of(x->s[k]);
-        x->weight[k] = 1;
-        if (x->g[k] > 1 && d->has_last) {
-            int j = direction_before(d, (const double(*)[6])x->v, k);
-            double left = x->s[k] / x->s[0], before = d->last_s[j];
-            double most = GAIN_GROWTH * fmax(d->last_g[j], 1);
-            x->weight[k] = weight_near_singular(left, x->s[k], before);
-            if (left < NEAR_SINGULAR)
-                x->weight[k] = fmin(x->weight[k], (most - 1) / (x->g[k] - 1));
-        }
-        x->g[k] = 1 + (x->g[k] - 1) * x->weight[k];
-        x->change[k] = x->s[k] > 0 ? (1 / x->g[k] - 1) / x->s[k] : 0;
-        d->too_light += x->s[k] > 0 && x->g[k] * x->s[k] < 1 - 1e-9 && x->s[k] < 1;
-    }
-}
-
-static void remember_basis(gw_desired_impedance *d, const desired_basis *x)
-{
-    d->has_last = true;
-    memcpy(d->last_v, x->v, sizeof d->last_v);
-    memcpy(d->last_s, x->s, sizeof d->last_s);
-    memcpy(d->last_g, x->g, sizeof d->last_g);
-}
-
 /* V^T m A m V, of an inverse inertia A in the axes of the held frame. */
-static void into_basis(const desired_basis *x, const double a[6][6], double out[6][6])
+static void into_basis(const gw_desired_basis *x, const double a[6][6], double out[6][6])
 {
     double half[6][6];
     for (int i = 0; i < 6; i++)
@@ -374,7 +237,7 @@ static void into_basis(const desired_basis *x, const double a[6][6], double out[
 }
 
 /* V A V^T, rows times `left`, columns times `right`. */
-static void out_of_basis(const desired_basis *x, const double a[6][6], const double left[6],
+static void out_of_basis(const gw_desired_basis *x, const double a[6][6], const double left[6],
                          const double right[6], double out[6][6])
 {
     for (int i = 0; i < 6; i++)
@@ -431,7 +294,7 @@ static void invert(double a[6][6], double out[6][6])
  * it is not scaled: only the sum of both is independent of the coordinates. Scaled by g it would do
  * work on the bodies joined to the held one, and a light load would accelerate without bound.
  */
-static void impose_mass(gw_desired_impedance *d, const desired_basis *x, const double t[6][6],
+static void impose_mass(gw_desired_impedance *d, const gw_desired_basis *x, const double t[6][6],
                         const double a[6], double lighter[6])
 {
     double gain[6][6], from[6][6], tg[6][6], sum[6][6], back[6];
@@ -466,180 +329,8 @@ static void impose_mass(gw_desired_impedance *d, const desired_basis *x, const d
     out_of_basis(x, (const double(*)[6])sum, back, back, d->inverse);
 }
 
-static void along_basis(const desired_basis *x, const double twist[6], double y[6])
-{
-    for (int k = 0; k < 6; k++) {
-        y[k] = 0;
-        for (int i = 0; i < 6; i++)
-            y[k] += x->v[i][k] * x->m[i] * twist[i];
-    }
-}
-
-/* True if all of the model's motion is that of the held frame. */
-static bool shows_all(const desired_basis *x, const double twist[6], double kinetic)
-{
-    double y[6], whole = 0;
-    along_basis(x, twist, y);
-    for (int k = 0; k < 6; k++)
-        whole += x->s[k] > 0 ? 0.5 * y[k] * y[k] / x->s[k] : 0;
-    return whole >= (1 - SAME_ENERGY) * kinetic;
-}
-
-/* Whether other bodies move, decided by some ticks in a row: in a singular posture the held frame
- * shows nothing of a direction for a moment. */
-static void note_hidden(gw_desired_impedance *d, bool shows)
-{
-    d->differs = shows == d->shows_all ? 0 : d->differs + 1;
-    if (!d->is_judged || d->differs > MOMENT) {
-        d->shows_all = shows;
-        d->differs = 0;
-    }
-    d->is_judged = true;
-}
-
-/*
- * The part b = c + J-dot v that is quadratic in the velocities does no work on the model's own
- * inertia. Where all of the model's motion is that of the held frame, 1/2 x'^T Lambda x' = T, it
- * must do none on the inertia M that is felt in its place either, or a falling arm would gain a
- * multiple of its weight's work. Its component along x' is taken out:
- *
- *   F = -r m V g V^T m x',   r = x'^T M_d b / (x'^T M_d x')
- *
- * Nothing where bodies move that the held one does not show, as they exchange energy with it, nor
- * along directions in which M_d is out of reach, where a share of the model's own inertia is felt.
- */
-static bool is_reached(const desired_basis *x, int k)
-{
-    return x->s[k] > 0 && fabs(x->g[k] * x->s[k] - 1) < 1e-9;
-}
-
-static void take_out_work(gw_desired_impedance *d, const desired_basis *x, const double own[6][6],
-                          const double b[6])
-{
-    double y[6], power = 0, felt = 0, f[6] = {0}, by[6];
-    for (int k = 0; k < 6; k++) {
-        double along = 0;
-        y[k] = 0;
-        for (int i = 0; i < 6; i++) {
-            y[k] += x->v[i][k] * x->m[i] * d->twist[i];
-            along += x->v[i][k] * x->m[i] * b[i];
-        }
-        if (!(x->s[k] > 0))
-            continue;
-        power += is_reached(x, k) ? y[k] * along : 0;
-        felt += is_reached(x, k) ? y[k] * y[k] : 0;
-    }
-    if (!(felt > 0))
-        return;
-    for (int i = 0; i < 6; i++)
-        for (int k = 0; k < 6; k++)
-            if (is_reached(x, k))
-                f[i] -= power / felt * x->m[i] * x->v[i][k] * x->g[k] * y[k];
-    gw_matrix6_apply(own, f, by);
-    for (int i = 0; i < 6; i++) {
-        d->by_environment[i] += f[i];
-        d->free[i] += by[i];
-    }
-}
-
-/* ---- passivity of the desired mass ----------------------------------------------------------- */
-
-/* 1/2 x'^T (M - Lambda) x' */
-static double shaped_energy(const desired_basis *x, const double twist[6])
-{
-    double y[6], sum = 0;
-    along_basis(x, twist, y);
-    for (int k = 0; k < 6; k++)
-        sum += 0.5 * x->change[k] * y[k] * y[k];
-    return sum;
-}
-
-/* Scales the velocities y along the directions of `chosen` so that 1/2 x'^T M x' changes by
- * `energy`, as far as they can; returns the rest. */
-static double scale_along(const desired_basis *x, const bool chosen[6], double energy, double most,
-                          const double y[6], double factor[6])
-{
-    double there = 0;
-    for (int k = 0; k < 6; k++)
-        there += chosen[k] && x->s[k] > 0 ? 0.5 * y[k] * y[k] / (x->g[k] * x->s[k]) : 0;
-    if (!(there > 0))
-        return energy;
-    double change = fmin(fmax(energy, -most * there), MOST_GIVEN * there);
-    for (int k = 0; k < 6; k++)
-        if (chosen[k])
-            factor[k] = sqrt(1 + change / there);
-    return energy - change;
-}
-
-/*
- * With F_d the wrench that shows M in place of Lambda, the model and S = 1/2 x'^T (M - Lambda) x'
- * are passive to hand, weight and motors if the work of F_d and the change of S in a tick,
- *
- *   E = W_d + dS <= tank,   tank' = tank - E >= 0,   tank = 0 at first
- *
- * as 1/2 v^T D v + S = 1/2 v^T (D + J^T (M - Lambda) J) v is positive. A wrench that is held for a
- * tick and an M that varies near singular postures do not see to that by themselves. What the tank
- * lacks is taken from the motion x' at once, by an impulse that scales it: first along directions
- * near a singular posture, where M varies. What the tank has goes back to the other directions, a
- * little in each tick. It holds no more than the motion.
- *
- * Impulses of contacts meet the model's own masses: their part of dS does not count. Where bodies
- * move that the held one does not show, neither does what S gains or loses by their motion: at most
- * W_d counts. They may gain what x' cannot pay. Such sums are told as far as W_d made them.
- */
-gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_state *end,
-                                  const double by_impulses[6], double work)
-{
-    double own[6][6], twist[6], before[6], y[6], f[6] = {0}, moves = 0;
-    double factor[6] = {1, 1, 1, 1, 1, 1};
-    bool near[6], far[6];
-    desired_basis x;
-    gw_quat q = end->pose.q;
-    assert(d->is_audited);
-    d->is_audited = false;
-    turn_to_axes(q, (const double(*)[6])end->inverse_inertia, own);
-    in_axes(q, end->twist.v, end->twist.w, twist);
-    row_in_axes(q, by_impulses, before);
-    for (int i = 0; i < 6; i++)
-        before[i] = twist[i] - before[i];
-    basis_of(d, (const double(*)[6])own, &x);
-    double gained = work + shaped_energy(&x, before) - d->shaped, all = gained;
-    if (!d->shows_all)
-        gained = fmin(fmax(gained, fmin(work, 0)), fmax(work, 0));
-    d->tank -= gained;
-    d->worked += work;
-    d->unseen += all - gained;
-    along_basis(&x, twist, y);
-    for (int k = 0; k < 6; k++) {
-        near[k] = x.weight[k] < 1;
-        far[k] = !near[k];
-        moves += x.s[k] > 0 ? 0.5 * y[k] * y[k] / (x.g[k] * x.s[k]) : 0;
-    }
-    if (d->tank < 0)
-        d->tank = scale_along(&x, near, d->tank, MOST_TAKEN, y, factor);
-    double most = d->shows_all ? MOST_TAKEN : TAKEN_HIDDEN;
-    d->tank = fmin(scale_along(&x, far, d->tank, most, y, factor), moves);
-    if (!d->shows_all && d->tank < 0) {
-        d->unseen -= d->tank;
-        d->tank = 0;
-    }
-    for (int k = 0; k < 6; k++)
-        for (int i = 0; i < 6 && x.s[k] > 0; i++)
-            f[i] += x.m[i] * x.v[i][k] * (factor[k] - 1) * y[k] / x.s[k];
-    return in_world(q, f);
-}
-
-double gw_desired_excess(gw_desired_impedance *d, double kinetic)
-{
-    double excess = fmax(-d->tank, fmin(d->worked, d->unseen));
-    if (!(excess > fmax(SAME_ENERGY * kinetic + EXCESS, TOLD_AGAIN * d->told)))
-        return 0;
-    d->told = excess;
-    return excess;
-}
-
 /* The free acceleration is a mean over the step where M_d is lighter than the model. */
-static void take_means(const desired_basis *x, const double mean[6], double a[6])
+static void take_means(const gw_desired_basis *x, const double mean[6], double a[6])
 {
     double along[6] = {0};
     for (int k = 0; k < 6; k++)
@@ -655,7 +346,7 @@ static void take_means(const desired_basis *x, const double mean[6], double a[6]
  * + D)^-1. `t` then has the means over the step where M_d is lighter, as far as the model's mass
  * shows at all beside D. Where M_d is heavier, what they exert is partly taken back, which needs no
  * mean. */
-static bool is_stiff_inside(desired_basis *x, double t[6][6])
+static bool is_stiff_inside(gw_desired_basis *x, double t[6][6])
 {
     double sum[6][6], gain[6][6], share = 0, change[6];
     for (int i = 0; i < 6; i++) {
@@ -761,7 +452,7 @@ static void free_in_axes(gw_quat q, const gw_operational_state *state, double a[
 {
     for (int i = 0; i < 6; i++)
         a[i] = state->free_acceleration[i] - state->inertial[i];
-    row_in_axes(q, a, a);
+    gw_held_row_in_axes(q, a, a);
 }
 
 void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, double dt)
@@ -772,16 +463,16 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     gw_quat q = state->pose.q;
     d->pose = state->pose;
     d->dt = dt;
-    in_axes(q, state->twist.v, state->twist.w, d->twist);
+    gw_held_in_axes(q, state->twist.v, state->twist.w, d->twist);
     d->energy = gw_desired_energy(d, &state->pose);
-    turn_to_axes(q, (const double(*)[6])state->inverse_inertia, own);
+    gw_held_matrix_in_axes(q, (const double(*)[6])state->inverse_inertia, own);
     const gw_operational_state *from = state;
     if (d->def.has_mass) {
-        desired_basis x;
-        basis_of(d, (const double(*)[6])own, &x);
-        remember_basis(d, &x);
+        gw_desired_basis x;
+        gw_desired_basis_of(d, (const double(*)[6])own, &x);
+        gw_desired_basis_remember(d, &x);
         if (state->over) {
-            turn_to_axes(q, (const double(*)[6])state->over->inverse_inertia, own);
+            gw_held_matrix_in_axes(q, (const double(*)[6])state->over->inverse_inertia, own);
             into_basis(&x, (const double(*)[6])own, t);
             from = is_stiff_inside(&x, t) ? state->over : state;
         }
@@ -795,19 +486,19 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
         free_in_axes(q, from, mean);
         take_means(&x, mean, a);
         impose_mass(d, &x, (const double(*)[6])t, a, lighter);
-        note_hidden(d, shows_all(&x, d->twist, state->kinetic));
+        gw_desired_note_hidden(d, &x, state->kinetic);
         if (from == state) {
             double quadratic[6];
             for (int i = 0; i < 6; i++)
                 quadratic[i] = state->inertial[i] + state->jdot_v[i];
-            row_in_axes(q, quadratic, quadratic);
-            turn_to_axes(q, (const double(*)[6])state->inverse_inertia, own);
+            gw_held_row_in_axes(q, quadratic, quadratic);
+            gw_held_matrix_in_axes(q, (const double(*)[6])state->inverse_inertia, own);
             if (d->shows_all)
-                take_out_work(d, &x, (const double(*)[6])own, quadratic);
+                gw_desired_take_out_work(d, &x, (const double(*)[6])own, quadratic);
         }
-        turn_to_world(q, (const double(*)[6])d->inverse, state->inverse_inertia);
+        gw_held_matrix_in_world(q, (const double(*)[6])d->inverse, state->inverse_inertia);
         d->is_audited = from == state;
-        d->shaped = shaped_energy(&x, d->twist);
+        d->shaped = gw_desired_shaped_energy(&x, d->twist);
         if (from == state)
             take_amid(d, lighter);
         else
@@ -819,7 +510,7 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     double bias[6];
     for (int i = 0; i < 6; i++)
         bias[i] = state->jdot_v[i] + from->inertial[i];
-    row_in_axes(q, bias, bias);
+    gw_held_row_in_axes(q, bias, bias);
     for (int i = 0; i < 6; i++)
         d->free[i] += bias[i];
     d->is_held = is_stiff(d);
@@ -827,11 +518,11 @@ void gw_desired_begin(gw_desired_impedance *d, gw_operational_state *state, doub
     /* what the control laws see: the motion without hand and control */
     gw_wrench passive = d->is_held ? d->held : spring_and_damper(d, &state->pose, &state->twist);
     double f[6], by[6];
-    in_axes(q, passive.f, passive.t, f);
+    gw_held_in_axes(q, passive.f, passive.t, f);
     gw_matrix6_apply((const double(*)[6])d->inverse, f, by);
     for (int i = 0; i < 6; i++)
         by[i] += d->free[i];
-    gw_wrench felt = in_world(q, by);
+    gw_wrench felt = gw_held_in_world(q, by);
     const double acceleration[6] = {felt.f.x, felt.f.y, felt.f.z, felt.t.x, felt.t.y, felt.t.z};
     for (int i = 0; i < 6; i++)
         state->free_acceleration[i] = acceleration[i] - state->jdot_v[i];
@@ -853,11 +544,11 @@ gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *appl
     double f[6], on[6];
     if (!d->def.has_mass)
         return felt;
-    in_axes(pose->q, felt.f, felt.t, f);
+    gw_held_in_axes(pose->q, felt.f, felt.t, f);
     gw_matrix6_apply((const double(*)[6])d->gain, f, on);
     for (int i = 0; i < 6; i++)
         on[i] += d->by_environment[i];
-    return in_world(pose->q, on);
+    return gw_held_in_world(pose->q, on);
 }
 
 void gw_desired_feel_other(gw_desired_impedance *d, const gw_desired_hold *other,
@@ -869,7 +560,7 @@ void gw_desired_feel_other(gw_desired_impedance *d, const gw_desired_hold *other
     const double f[6] = {w.f.x, w.f.y, w.f.z, w.t.x, w.t.y, w.t.z};
     double a[6], on[6];
     gw_matrix6_apply(between, f, a);
-    row_in_axes(d->pose.q, a, a);
+    gw_held_row_in_axes(d->pose.q, a, a);
     gw_matrix6_apply((const double(*)[6])d->by_acceleration, a, on);
     for (int i = 0; i < 6; i++)
         d->by_environment[i] += on[i];
