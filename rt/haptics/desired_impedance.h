@@ -60,10 +60,11 @@ typedef struct gw_desired_impedance {
     int differs;     /* ticks in a row that say otherwise */
     bool is_audited; /* a desired mass acts in this tick, and nothing inside the model is stiff: */
     double shaped;   /* 1/2 x'^T (M - Lambda) x' as it begins (J) */
-    double told;     /* by gw_desired_excess() (J) */
-    double worked, unseen; /* sums of gw_desired_make_passive(), for gw_desired_excess() (J) */
-    double tank;           /* what the desired mass took from the model and may give back (J) */
-    double energy, power;  /* of the spring (J), of the damper (W), as the tick begins */
+    double told, told_lost; /* by gw_desired_unrendered() (J) */
+    double worked, unseen;  /* sums of gw_desired_make_passive() (J): work of F_d and impulses, E */
+    double lost;            /* what was taken out of the motion (J) */
+    double tank;            /* what the desired mass took from the model and may give back (J) */
+    double energy, power;   /* of the spring (J), of the damper (W), as the tick begins */
 } gw_desired_impedance;
 
 /* Sets another impedance from the next tick on, with its rest pose at the held frame's present one;
@@ -111,9 +112,10 @@ gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_
                                   const double by_impulses[6], double work);
 
 /* What the model gained so far from the desired mass and could not be taken out of the held frame's
- * motion (J), as other bodies have it; 0 up to 1e-6 of the model's kinetic energy, and until it is
- * twice what was told last. */
-double gw_desired_excess(gw_desired_impedance *d, double kinetic);
+ * motion (J), as other bodies have it; negative: what was taken out of the motion, as a passive M
+ * could not be felt. 0 up to 1e-6 of the model's kinetic energy, and until it is twice what was
+ * told last. */
+double gw_desired_unrendered(gw_desired_impedance *d, double kinetic);
 
 /* 1/2 x_h^T k_d x_h (J), and the work of b_d x_h' in a tick (J) that ends at `pose` and `twist`. */
 double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose);

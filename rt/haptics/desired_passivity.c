@@ -3,6 +3,7 @@
  * safe.
  */
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 
 #include "rt/base/small.h"
@@ -117,6 +118,18 @@ static double scale_along(const gw_desired_basis *x, const bool chosen[6], doubl
     return energy - change;
 }
 
+/* What scaling takes from the model's own energy, 1/2 x'^T Lambda x', along directions of `chosen`.
+ */
+static double taken_from(const gw_desired_basis *x, const bool chosen[6], const double y[6],
+                         const double factor[6])
+{
+    double sum = 0;
+    for (int k = 0; k < 6; k++)
+        if (chosen[k] && x->s[k] > 0)
+            sum += 0.5 * y[k] * y[k] / x->s[k] * (1 - factor[k] * factor[k]);
+    return sum;
+}
+
 /*
  * With F_d the wrench that shows M in place of Lambda, the model and S = 1/2 x'^T (M - Lambda) x'
  * are passive to hand, weight and motors if the work of F_d and the change of S in a tick,
@@ -130,8 +143,9 @@ static double scale_along(const gw_desired_basis *x, const bool chosen[6], doubl
  * little in each tick. It holds no more than the motion.
  *
  * Impulses of contacts meet the model's own masses: their part of dS does not count. Where bodies
- * move that the held one does not show, neither does what S gains or loses by their motion: at most
- * W_d counts. They may gain what x' cannot pay. Such sums are told as far as W_d made them.
+ * move that the held one does not show, S also changes by what b exchanges with them, which is no
+ * work of F_d: x' pays in ticks in which F_d works, as long as both the sum of W_d and that of E
+ * say that the desired mass gave energy. They may gain what x' cannot pay.
  */
 gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_state *end,
                                   const double by_impulses[6], double work)
@@ -149,37 +163,56 @@ gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_
     for (int i = 0; i < 6; i++)
         before[i] = twist[i] - before[i];
     gw_desired_basis_of(d, (const double(*)[6])own, &x);
-    double gained = work + gw_desired_shaped_energy(&x, before) - d->shaped, all = gained;
-    if (!d->shows_all)
-        gained = fmin(fmax(gained, fmin(work, 0)), fmax(work, 0));
-    d->tank -= gained;
+    double gained = work + gw_desired_shaped_energy(&x, before) - d->shaped;
     d->worked += work;
-    d->unseen += all - gained;
+    if (d->shows_all)
+        d->tank -= gained;
+    else
+        d->unseen += gained;
     gw_desired_basis_along(&x, twist, y);
     for (int k = 0; k < 6; k++) {
         near[k] = x.weight[k] < 1;
         far[k] = !near[k];
         moves += x.s[k] > 0 ? 0.5 * y[k] * y[k] / (x.g[k] * x.s[k]) : 0;
     }
+    double owed = fmax(fmin(fmin(d->worked, d->unseen), work), 0);
+    if (!d->shows_all)
+        d->tank = -owed;
     if (d->tank < 0)
         d->tank = scale_along(&x, near, d->tank, MOST_TAKEN, y, factor);
     double most = d->shows_all ? MOST_TAKEN : TAKEN_HIDDEN;
     d->tank = fmin(scale_along(&x, far, d->tank, most, y, factor), moves);
-    if (!d->shows_all && d->tank < 0) {
-        d->unseen -= d->tank;
+    double taken = taken_from(&x, near, y, factor), more = taken_from(&x, far, y, factor);
+    if (!d->shows_all && owed > 0) {
+        double share = fmin(d->worked / fmax(taken + more, DBL_MIN), 1);
+        for (int k = 0; k < 6; k++)
+            factor[k] = sqrt(1 - share * (1 - factor[k] * factor[k]));
+        d->unseen -= share * (owed + d->tank);
         d->tank = 0;
+        taken = share * (taken + more);
+        more = 0;
     }
+    d->lost += taken;
+    d->worked -= taken + more;
     for (int k = 0; k < 6; k++)
         for (int i = 0; i < 6 && x.s[k] > 0; i++)
             f[i] += x.m[i] * x.v[i][k] * (factor[k] - 1) * y[k] / x.s[k];
     return gw_held_in_world(q, f);
 }
 
-double gw_desired_excess(gw_desired_impedance *d, double kinetic)
+/* True if a sum is worth an event, the first or another one. */
+static bool is_news(double sum, double kinetic, double *told)
+{
+    if (!(sum > fmax(SAME_ENERGY * kinetic + EXCESS, TOLD_AGAIN * *told)))
+        return false;
+    *told = sum;
+    return true;
+}
+
+double gw_desired_unrendered(gw_desired_impedance *d, double kinetic)
 {
     double excess = fmax(-d->tank, fmin(d->worked, d->unseen));
-    if (!(excess > fmax(SAME_ENERGY * kinetic + EXCESS, TOLD_AGAIN * d->told)))
-        return 0;
-    d->told = excess;
-    return excess;
+    if (is_news(excess, kinetic, &d->told))
+        return excess;
+    return is_news(d->lost, kinetic, &d->told_lost) ? -d->lost : 0;
 }

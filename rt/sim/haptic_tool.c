@@ -518,7 +518,7 @@ static void make_desired_passive(gw_haptic_tool *tool, double shaping)
     gw_model_kick(model, dv);
     gw_model_energy(model, &after, &potential);
     tool->motors += after - before;
-    tool->excess = gw_desired_excess(&tool->desired, after);
+    tool->unrendered = gw_desired_unrendered(&tool->desired, after);
 }
 
 /*
@@ -589,7 +589,7 @@ void gw_haptic_tool_pre_step(gw_haptic_tool *tool, const gw_tick *tick, gw_world
     tool->constraint = no_wrench;
     tool->arrived = false;
     tool->step_failed = false;
-    tool->excess = 0;
+    tool->unrendered = 0;
     system->model = model_of(tool);
     system->hand = (gw_forces){.at = held_wrench, .context = tool};
     system->still = !tick->moving || tool->clutched || !tool->reading.valid;

@@ -58,7 +58,7 @@ typedef struct gw_haptic_tool {
     bool arrived;                  /* a transition ended in this tick */
     bool singular;                 /* near a singular point of its set */
 
-    double excess;                    /* what the desired mass gained in this tick and kept (J) */
+    double unrendered;                /* gw_desired_unrendered(), to tell in this tick (J) */
     gw_pose start;                    /* of the body, before the step */
     double speed, spin;               /* of the model's held frame, before the step (m/s, rad/s) */
     double kinetic_before;            /* J */

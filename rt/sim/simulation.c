@@ -137,9 +137,9 @@ static void report_tool_changes(gw_simulation *s, int tool, state_before was)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
     if (held->step_failed && !was.still)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
-    if (held->excess > 0)
+    if (held->unrendered != 0)
         gw_simulation_emit(
-            s, (gw_event){.kind = GW_EVENT_UNRENDERED, .tool = tool, .value = held->excess});
+            s, (gw_event){.kind = GW_EVENT_UNRENDERED, .tool = tool, .value = held->unrendered});
     if (held->output.withheld > 0)
         gw_simulation_emit(
             s, (gw_event){.kind = GW_EVENT_WITHHELD, .tool = tool, .value = held->output.withheld});

@@ -282,7 +282,8 @@ typedef enum gw_event_kind {
     GW_EVENT_CROWDED,     /* more collisions than a step resolves: `value` of them are deferred */
     GW_EVENT_UNBOOKED, /* the energy balance of a step of a system of bodies has an error of `value`
                           J */
-    GW_EVENT_UNRENDERED, /* the desired mass could not be rendered passively; tool, value: J */
+    GW_EVENT_UNRENDERED, /* the desired mass could not be rendered passively; tool, value: J that
+                            bodies gained, negative: that was taken from them */
     GW_EVENT_STRAINED,  /* a mechanism left its local model's range of validity, or the model is too
                            old; value: strain (1) */
     GW_EVENT_OVERDUE,   /* detection is late: a tick was made without results that were due */

@@ -35,7 +35,8 @@ static const wire_field of_event[] = {
     {"stage", TEXT, .flags = SOMETIMES, .about = "of a tick that was late or too long"},
     {"withheld", NUMBER, .flags = SOMETIMES, .unit = "N s; the most of one tick"},
     {"energy", NUMBER, .flags = SOMETIMES,
-     .about = "that the energy audit misses, or a desired mass gained", .unit = "J"},
+     .about = "that the energy audit misses, or a desired mass gave; negative: that it took",
+     .unit = "J"},
     {"cause", TEXT, .flags = SOMETIMES, .about = "of a halt"},
     {"by", TEXT, .flags = SOMETIMES, .about = "who halted, who armed"},
     {"count", WHOLE, .flags = SOMETIMES,
@@ -83,9 +84,10 @@ static const kind_words words_of[] = {
         {"unbooked", "warning",
          "A step of the linkage could not account for a part of its energy: stiff "
          "springs or limits and light bodies ask for a higher rate."},
-    [GW_EVENT_UNRENDERED] = {"unrendered", "warning",
-                             "The desired mass at %s is too light for what moves beyond it: other "
-                             "bodies gained energy from it."},
+    [GW_EVENT_UNRENDERED] =
+        {"unrendered", "warning",
+         "The desired mass at %s cannot be felt passively with what moves beyond "
+         "it: bodies gained energy from it, or lost some (energy below 0)."},
     [GW_EVENT_PROJECTED] = {"projected", "warning",
                             "%s begins elsewhere, or with another velocity than stated: its "
                             "relations do not allow that."},
