@@ -62,7 +62,7 @@ typedef struct gw_desired_impedance {
     double shaped;   /* 1/2 x'^T (M - Lambda) x' as it begins (J) */
     double told, told_lost; /* by gw_desired_unrendered() (J) */
     double worked, unseen;  /* sums of gw_desired_make_passive() (J): work of F_d and impulses, E */
-    double lost;            /* what was taken out of the motion (J) */
+    double lost;            /* what was taken out of the motion, or did not come back to it (J) */
     double tank;            /* what the desired mass took from the model and may give back (J) */
     double energy, power;   /* of the spring (J), of the damper (W), as the tick begins */
 } gw_desired_impedance;

@@ -181,7 +181,9 @@ gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_
     if (d->tank < 0)
         d->tank = scale_along(&x, near, d->tank, MOST_TAKEN, y, factor);
     double most = d->shows_all ? MOST_TAKEN : TAKEN_HIDDEN;
-    d->tank = fmin(scale_along(&x, far, d->tank, most, y, factor), moves);
+    d->tank = scale_along(&x, far, d->tank, most, y, factor);
+    d->lost += fmax(d->tank - moves, 0);
+    d->tank = fmin(d->tank, moves);
     double taken = taken_from(&x, near, y, factor), more = taken_from(&x, far, y, factor);
     if (!d->shows_all && owed > 0) {
         double share = fmin(d->worked / fmax(taken + more, DBL_MIN), 1);

@@ -340,3 +340,61 @@ test('what a desired mass takes from other bodies is told', () => {
   assert.ok(told.length > 0 && told[0].energy < -1, JSON.stringify(answer.summary.events));
   closed(answer, 1e-6);
 });
+
+// A four-bar that passes a dead point of its rocker, held there as 30 kg: the crank would have to turn ten times as fast
+// for a few milliseconds. Between them 1 kHz has too few ticks, and the rocker goes back at 0.98 of 1.17 rad/s.
+test('what is lost at a dead point is told', () => {
+  const turn = (x, y, angle) => ({ p: [x, y, 0], q: [Math.cos(angle / 2), 0, 0, Math.sin(angle / 2)] });
+  const B = [0.1, 0.1 * Math.sqrt(3)];
+  const [dx, dy] = [0.6 - B[0], -B[1]];
+  const d = Math.hypot(dx, dy);
+  const x = (0.5 ** 2 - 0.4 ** 2 + d * d) / (2 * d);
+  const h = Math.sqrt(0.25 - x * x);
+  const C = [B[0] + (x * dx - h * dy) / d, B[1] + (x * dy + h * dx) / d];
+  const bars = [
+    ['crank', [0, 0], B, 0.2, 5],
+    ['coupler', B, C, 0.5, 0.5],
+    ['rocker', [0.6, 0], C, 0.4, 2],
+  ];
+  const at = (p) => ({ p: [p, 0, 0] });
+  const pin = (id, a, p, b, q, more) => ({
+    id,
+    type: 'revolute',
+    a: { object: a, at: at(p) },
+    b: { object: b, at: at(q) },
+    ...more,
+  });
+  const linkage = (rate) => ({
+    format: 'guideway-scene/1',
+    name: 'dead point',
+    rate,
+    objects: bars.map(([id, from, to, length, mass]) => ({
+      id,
+      geometry: { type: 'box', size: [length, 0.02, 0.02] },
+      pose: turn((from[0] + to[0]) / 2, (from[1] + to[1]) / 2, Math.atan2(to[1] - from[1], to[0] - from[0])),
+      body: { mass },
+    })),
+    joints: [
+      pin('j1', 'crank', -0.1, 'world', 0, { velocity: [4] }),
+      pin('j2', 'coupler', -0.25, 'crank', 0.1),
+      pin('j3', 'rocker', -0.2, 'world', 0.6),
+      pin('j4', 'coupler', 0.25, 'rocker', 0.2),
+    ],
+    tool: { object: 'rocker', at: at(0.05), device: 'sim', desired: { mass: six(30, 0.5) } },
+    devices: [{ id: 'sim', driver: 'sim', operator: still }],
+  });
+  const back = (rate) => {
+    const answer = run(linkage(rate), 1.2);
+    closed(answer, 1e-6);
+    const turns = (k) => Math.abs(answer.get(k, 'rocker.wz'));
+    const told = answer.summary.events.filter(({ kind }) => kind === 'unrendered');
+    return { kept: turns(answer.count - 1) / turns(0), told };
+  };
+  const fine = back(8000);
+  near(fine.kept, 1, 1e-3);
+  assert.equal(fine.told.length, 0);
+  for (const rate of [500, 1000]) {
+    const { kept, told } = back(rate);
+    assert.ok(kept < 1 && told.length > 0 && told[0].energy < -0.1, `${rate} Hz: ${kept}, ${JSON.stringify(told)}`);
+  }
+});
