@@ -46,6 +46,30 @@ bool gw_contact_may_be_constrained(const gw_world *w, const gw_contact *c)
            c->now.gap >= -GW_CONTACT_HELD_SLACK && tilt_of(w, c) > TILTED && !is_on_line(c);
 }
 
+/* True if two contacts are places of the same surfaces. */
+static bool same_surfaces(const gw_contact *x, const gw_contact *y)
+{
+    const gw_unilateral_row *a = x->candidate.row, *b = y->candidate.row;
+    return a && b && a->kind == GW_UNILATERAL_SURFACES && b->kind == GW_UNILATERAL_SURFACES &&
+           a->surfaces.on_a.nurbs == b->surfaces.on_a.nurbs &&
+           a->surfaces.on_b.nurbs == b->surfaces.on_b.nurbs;
+}
+
+bool gw_contact_lies_beside_constrained(const gw_world *w, const gw_contact *c)
+{
+    if (!c->candidate.row || c->candidate.row->kind != GW_UNILATERAL_SURFACES || !is_on_line(c))
+        return false;
+    for (int i = w->pairs[c->pair].first_contact; i >= 0; i = w->contacts[i].next_in_pair) {
+        const gw_contact *other = &w->contacts[i];
+        bool rests = other->constrained || (gw_contact_may_be_constrained(w, other) &&
+                                            other->now.gap <= GW_CONTACT_CLOSED_GAP &&
+                                            fabs(other->gap_rate) < w->rules.rest_speed);
+        if (rests && same_surfaces(c, other))
+            return true;
+    }
+    return false;
+}
+
 /* True if the contact is closed, and stays so or closes again before it counts as open. */
 static bool comes_to_rest(const gw_world *w, const gw_contact *c)
 {

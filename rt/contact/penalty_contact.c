@@ -135,7 +135,8 @@ static void count_continuous(gw_world *w, const gw_contact *c, int change)
 void gw_contact_make_continuous(gw_world *w, gw_contact *c)
 {
     assert(!c->continuous);
-    if (c->constrained || gw_contact_may_be_constrained(w, c))
+    if (c->constrained || gw_contact_may_be_constrained(w, c) ||
+        gw_contact_lies_beside_constrained(w, c))
         return; /* then the next substep begins with that */
     count_continuous(w, c, 1);
     gw_contact_stable_stiffness(w, c, &c->stiffness, &c->damping, &c->friction_spring);

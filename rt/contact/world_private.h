@@ -366,6 +366,10 @@ static inline int gw_contact_any_system(const gw_contact *c)
 /* True for a unilateral contact that its system may hold. */
 bool gw_contact_may_be_constrained(const gw_world *w, const gw_contact *c);
 
+/* True for a supporting point of surfaces that rest on a constrained place beside it: it bears
+ * nothing. */
+bool gw_contact_lies_beside_constrained(const gw_world *w, const gw_contact *c);
+
 /* At the start of a substep: makes the resting ones of the active part constrained. Before a
  * collision, and where a contact is no longer followed: opens them. */
 void gw_constrain_contacts(gw_world *w);

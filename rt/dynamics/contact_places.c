@@ -504,7 +504,9 @@ void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a
         return;
     at = *place;
     bool found = !place->pinned && gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
-    if (!found && gw_surface_is_curve(&k->on_a) && !place->pinned) {
+    bool runs = gw_surface_is_curve(&k->on_a) ||
+                (gw_contact_may_be_line(k) && place->now.curvature * size < NARROW);
+    if (!found && runs && !place->pinned) {
         at = *place;
         found = gw_common_normal_follow(k, a, b, GW_DESCEND, &at, &s) && is_place(&s, size, &gap);
     }

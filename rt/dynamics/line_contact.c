@@ -16,15 +16,16 @@
 
 #include "rt/dynamics/line_contact.h"
 
-#define STRIDE     0.15 /* of the size: between points traced along a line, */
-#define STRIDES    48   /* of them in one direction, at most */
-#define HALVINGS   8    /* of the last stride before an edge */
-#define RISES      0.5  /* of the size: gap above that at the seed up to which a line goes on */
-#define BENDS      0.2  /* of the inverse size: the least relative curvature across a line, */
-#define ALIKE      0.5  /* and times that across the most along it */
-#define DEEPEST    0.5  /* of the size: overlap from which on bodies are on the wrong sides */
-#define TOWARDS    0.5  /* cosine of the greatest turn of the line in a stride */
-#define NEWTON_WAY 0.5  /* of the size: the longest way of Newton's method in a section */
+#define THERE      1e-11 /* of the size: a Newton step this short is zero */
+#define STRIDE     0.15  /* of the size: between points traced along a line, */
+#define STRIDES    48    /* of them in one direction, at most */
+#define HALVINGS   8     /* of the last stride before an edge */
+#define RISES      0.5   /* of the size: gap above that at the seed up to which a line goes on */
+#define BENDS      0.2   /* of the inverse size: the least relative curvature across a line, */
+#define ALIKE      0.5   /* and times that across the most along it */
+#define DEEPEST    0.5   /* of the size: overlap from which on bodies are on the wrong sides */
+#define TOWARDS    0.5   /* cosine of the greatest turn of the line in a stride */
+#define NEWTON_WAY 0.5   /* of the size: the longest way of Newton's method in a section */
 
 typedef gw_contact_place line_point;
 
@@ -97,6 +98,11 @@ static void section_curvatures(const gw_normal_system *s, const double e[2], dou
         }
 }
 
+static bool is_within(const gw_normal_system *s, double size)
+{
+    return !s->a.beyond && !s->b.beyond && gw_dot(s->n, s->d) > -DEEPEST * size;
+}
+
 /* The place in its section by Newton's method, a being the side that the section is fixed to;
  * ON_BRANCH: near where it was. */
 static bool follow_section(const gw_closure_contact *k, const gw_body_frame *a,
@@ -112,7 +118,7 @@ static bool follow_section(const gw_closure_contact *k, const gw_body_frame *a,
         if (!gw_normal_system_at(k, a, b, place, s))
             return false;
         if (last)
-            return !s->a.beyond && !s->b.beyond && gw_dot(s->n, s->d) > -DEEPEST * size;
+            return is_within(s, size);
         for (int j = 0; j < 2; j++)
             along[j] = j < s->a.count ? gw_dot(e, s->a.t[j]) : 0;
         if (!solve_section(s, along, gw_dot(e, gw_sub(q, s->a.p)), y_a, y_b))
@@ -124,6 +130,8 @@ static bool follow_section(const gw_closure_contact *k, const gw_body_frame *a,
         double share = fmin(1, GW_FARTHEST * size / far);
         for (int j = 0; j < 2 && share < 1; j++)
             y_a[j] *= share, y_b[j] *= share;
+        if (far < THERE * size)
+            return is_within(s, size);
         last = far < GW_CONVERGED * size;
         gw_patch_move(&k->on_a, &s->a, y_a, place->a);
         gw_patch_move(&k->on_b, &s->b, y_b, place->b);

@@ -624,7 +624,7 @@ static void find_beside(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
                         double *gap)
 {
     const gw_closure_contact *contact = &near->row.surfaces;
-    bool narrow = near->support < 0 && contact->place.known &&
+    bool narrow = near->support < 0 && contact->place.known && !gw_line_is_traced(u, first) &&
                   gw_closure_contact_is_narrow(contact, &contact->place);
     for (int i = 0; i < GW_CONTACT_BESIDE && narrow; i++) {
         gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
