@@ -406,13 +406,8 @@ void gw_operational_step_of(const gw_model *model, const double *impulse, gw_ope
 
 /* ---- a point --------------------------------------------------------------------------------- */
 
-void gw_operational_point_of(gw_operational_state *state, double (*jacobian)[6])
+void gw_operational_linear_of(gw_operational_state *state)
 {
-    state->pose.q = gw_quat_identity();
-    state->twist.w = gw_v3(0, 0, 0);
-    state->resisted = NULL;
-    for (int k = 0; k < state->dof; k++)
-        memset(jacobian[k] + 3, 0, 3 * sizeof(double));
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
             if (i >= 3 || j >= 3)
@@ -420,6 +415,16 @@ void gw_operational_point_of(gw_operational_state *state, double (*jacobian)[6])
     memset(state->jdot_v + 3, 0, 3 * sizeof(double));
     memset(state->free_acceleration + 3, 0, 3 * sizeof(double));
     memset(state->inertial + 3, 0, 3 * sizeof(double));
+}
+
+void gw_operational_point_of(gw_operational_state *state, double (*jacobian)[6])
+{
+    state->pose.q = gw_quat_identity();
+    state->twist.w = gw_v3(0, 0, 0);
+    state->resisted = NULL;
+    for (int k = 0; k < state->dof; k++)
+        memset(jacobian[k] + 3, 0, 3 * sizeof(double));
+    gw_operational_linear_of(state);
 }
 
 void gw_operational_point_step_of(gw_operational_step *step)

@@ -111,6 +111,10 @@ void gw_operational_inertial_of(const gw_model *model, gw_operational_state *sta
 void gw_operational_over_of(const gw_model *model, double h, gw_operational_state *means,
                             gw_operational_state *state);
 
+/* Leaves the motion of the held frame's origin: what is angular in Lambda^-1 and accelerations
+ * becomes zero. */
+void gw_operational_linear_of(gw_operational_state *state);
+
 /* Reduces the state to a held point (three rows): the angular rows become zero and the axes the
  * world's. `jacobian`: the columns to which the state refers. */
 void gw_operational_point_of(gw_operational_state *state, double (*jacobian)[6]);

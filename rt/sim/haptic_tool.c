@@ -230,7 +230,11 @@ static void begin_desired(gw_haptic_tool *tool, const gw_tick *tick, gw_operatio
     if (tool->desired.def.has_mass) {
         gw_operational_inertial_of(model_of(tool), state);
         gw_operational_over_of(model_of(tool), tick->dt, &means, state);
+        if (holds_point(tool) && state->over)
+            gw_operational_linear_of(&means);
     }
+    if (holds_point(tool))
+        gw_operational_linear_of(state);
     gw_desired_begin(&tool->desired, state, tick->dt);
     state->over = NULL;
 }
@@ -503,6 +507,8 @@ static void make_desired_passive(gw_haptic_tool *tool, double shaping)
     gw_model_jacobian(model, columns, end.jdot_v);
     gw_operational_inverse_inertia(model, end.dof, (const double(*)[6])columns,
                                    end.inverse_inertia);
+    if (holds_point(tool))
+        gw_operational_linear_of(&end);
     if (tool->had_impulse) {
         gw_model_apply_inverse(model, tool->impulse, dv);
         for (int k = 0; k < end.dof; k++)

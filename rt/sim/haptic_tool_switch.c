@@ -17,7 +17,7 @@
  */
 
 /* Sets the desired impedance; its rest is the present held frame, unless it has one for the same
- * frame. */
+ * frame. At a point (`grasp`) no turn is resisted. */
 static void take_desired(gw_haptic_tool *tool, const gw_scenario_tool *def)
 {
     gw_pose held;
@@ -27,7 +27,10 @@ static void take_desired(gw_haptic_tool *tool, const gw_scenario_tool *def)
     if (memcmp(at, was, sizeof *at) != 0)
         tool->desired.active = false;
     tool->desired_at = *at;
-    gw_desired_take(&tool->desired, &def->desired, &held);
+    gw_desired_def desired = def->desired;
+    for (int i = 3; i < 6 && def->grasp == GW_GRASP_POINT; i++)
+        desired.damping[i] = desired.stiffness[i] = 0;
+    gw_desired_take(&tool->desired, &desired, &held);
 }
 
 static void take_settings(gw_haptic_tool *tool, const gw_scenario_tool *def, double dt)

@@ -398,3 +398,35 @@ test('what is lost at a dead point is told', () => {
     assert.ok(kept < 1 && told.length > 0 && told[0].energy < -0.1, `${rate} Hz: ${kept}, ${JSON.stringify(told)}`);
   }
 });
+
+// Held 0.1 m beside its centre of mass, a body of 2 kg and 0.02 kg m2 is 1 kg there: as 0.5 kg it is pushed by twice the
+// hand's force. At a point it turns by that force alone.
+for (const [grasp, turn, centre] of [
+  ['rigid', 0, 2],
+  ['point', 10, 1],
+])
+  test(`a body that is held ${grasp === 'point' ? 'at a point' : 'rigidly'} and felt as 0.5 kg turns by ${turn} rad/s2`, () => {
+    const body = (desired, torque) => ({
+      format: 'guideway-scene/1',
+      name: 'grasp',
+      objects: [
+        {
+          ...{ id: 'b', geometry: { type: 'sphere', radius: 0.1 }, free: true },
+          body: { mass: 2, inertia: [0.02, 0.02, 0.02, 0, 0, 0] },
+        },
+      ],
+      tool: { object: 'b', at: { p: [0.1, 0, 0] }, grasp, device: 'sim', desired },
+      devices: [
+        { id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [0, 1, 0], torque }] } },
+      ],
+    });
+    const answer = run(body({ mass: six(0.5, 0.01) }, [0, 0, 0]), 0.5);
+    near(answer.tool(1, 'vy') * 1000, 2, 1e-9);
+    near(answer.tool(1, 'wz') * 1000, turn, 1e-9);
+    near(answer.get(1, 'b.vy') * 1000, centre, 1e-9);
+    closed(answer, 1e-6);
+    if (grasp === 'rigid') return;
+    const bare = run(body({ stiffness: [40, 40, 40, 0, 0, 0] }, [0, 0, 0]), 0.5);
+    const full = run(body({ stiffness: six(40, 5) }, [0.1, 0, 0.1]), 0.5);
+    for (const name of ['b.vx', 'b.vy', 'b.wz']) near(full.get(499, name), bare.get(499, name), 1e-9);
+  });
