@@ -16,7 +16,7 @@
 #define EXCESS       1e-9       /* J: less is rounding */
 #define TAKEN_HIDDEN 0.5        /* of it, where bodies move that the held one does not show */
 #define TOLD_AGAIN   2.0        /* of what was told */
-#define MOMENT       10         /* ticks for which the held frame may show nothing of a direction */
+#define MOMENT       0.02       /* s for which the held frame may show nothing of a direction */
 
 /* ---- motion that the held frame does not show ------------------------------------------------ */
 
@@ -30,13 +30,13 @@ static bool shows_all(const gw_desired_basis *x, const double twist[6], double k
     return whole >= (1 - SAME_ENERGY) * kinetic;
 }
 
-/* Whether other bodies move, decided by some ticks in a row: in a singular posture the held frame
- * shows nothing of a direction for a moment. */
+/* Whether other bodies move, decided by ticks in a row: in a singular posture the held frame shows
+ * nothing of a direction for a moment, and other bodies may rest for one. */
 void gw_desired_note_hidden(gw_desired_impedance *d, const gw_desired_basis *x, double kinetic)
 {
     bool shows = shows_all(x, d->twist, kinetic);
     d->differs = shows == d->shows_all ? 0 : d->differs + 1;
-    if (!d->is_judged || d->differs > MOMENT) {
+    if (!d->is_judged || d->differs * d->dt > MOMENT) {
         d->shows_all = shows;
         d->differs = 0;
     }
