@@ -292,6 +292,25 @@ static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const 
     return true;
 }
 
+bool gw_closure_contact_below(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                              gw_contact_place *place)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    return !gw_surface_is_curve(&k->on_a) && start_of(k, &frame_a, &frame_b, 0, place);
+}
+
+void gw_closure_contact_pin(const gw_closure_contact *k, const gw_contact_place *support,
+                            gw_contact_place *place)
+{
+    place->pinned = true;
+    place->exchanged = support->exchanged;
+    place->faces_in = support->faces_in;
+    place->along = support->along;
+    place->through = gw_raw_patch_at(support->exchanged ? &k->on_b : &k->on_a,
+                                     support->exchanged ? place->b : place->a)
+                         .p;
+}
+
 #define UNDER_NEAR 0.01 /* m: farther surfaces are left to the complete search */
 
 bool gw_closure_contact_find_under(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,

@@ -259,6 +259,14 @@ int gw_closure_contact_trace(const gw_closure_contact *contact, const gw_pose *a
                              const gw_contact_place *near,
                              gw_contact_place places[GW_CONTACT_SUPPORTS], bool *closed);
 
+/* A start for that: the point of b closest to a's centre; false for curves. */
+bool gw_closure_contact_below(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
+                              gw_contact_place *place);
+
+/* Pins a place to a section parallel to that of a supporting point near it. */
+void gw_closure_contact_pin(const gw_closure_contact *contact, const gw_contact_place *support,
+                            gw_contact_place *place);
+
 /* Distance of two places on b (m). */
 double gw_closure_contact_way(const gw_closure_contact *contact, const gw_contact_place *x,
                               const gw_contact_place *y);

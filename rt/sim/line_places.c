@@ -9,6 +9,8 @@
 #include "rt/sim/scene_dynamics_private.h"
 
 #define LEVEL        1e-4 /* of the contact's size: height difference of level supporting points */
+#define LEVELLED     0.02 /* of the size: height difference along a line that lies nearly flat, */
+#define STEEP        0.5  /* and of one whose supporting points are forgotten */
 #define TRACE_PERIOD 5e-3 /* s between two searches of a line */
 
 bool gw_line_trace(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
@@ -90,12 +92,32 @@ void gw_line_find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row 
     }
 }
 
+/* The supporting point nearest to a row's place; there is one. */
+static const gw_contact_place *nearest_support(const gw_scene_unilaterals *u,
+                                               const gw_scene_unilateral_row *first,
+                                               const gw_scene_unilateral_row *of)
+{
+    const gw_contact_place *nearest = NULL;
+    double least = INFINITY;
+    for (int k = first->first; k < first->first + first->place_count; k++) {
+        const gw_contact_place *place = &u->rows[k].row.surfaces.place;
+        double way =
+            u->rows[k].support >= 0 && place->known
+                ? gw_closure_contact_way(&first->row.surfaces, place, &of->row.surfaces.place)
+                : INFINITY;
+        if (way < least)
+            least = way, nearest = place;
+    }
+    assert(nearest);
+    return nearest;
+}
+
 bool gw_line_follow(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, double dt,
                     const gw_pose *a, const gw_pose *b, double *gap)
 {
     const gw_contact_place *near = NULL;
     bool any = false, holds = false;
-    double least = INFINITY;
+    double least = INFINITY, most = -INFINITY;
     first->until_trace -= dt;
     for (int k = 0; k < first->place_count; k++) {
         const gw_scene_unilateral_row *r = &u->rows[first->first + k];
@@ -103,15 +125,30 @@ bool gw_line_follow(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, dou
         if (!place->known)
             continue;
         least = fmin(least, gap[k]);
-        if (r->support >= 0)
+        if (r->support >= 0) {
+            most = fmax(most, gap[k]);
             continue;
+        }
         any = true;
         if (gw_closure_contact_is_narrow(&r->row.surfaces, place) && gap[k] < GW_PLACE_FOLLOWED)
             near = place;
         holds = holds || (r->now.touches && !place->pinned);
     }
-    bool drop = (any && !near) || least > GW_PLACE_FOLLOWED;
     int count = count_supports(u, first);
+    bool level = !near && count == GW_CONTACT_SUPPORTS && most - least < LEVELLED * first->size;
+    bool steep = any && !near && most - least > STEEP * first->size;
+    bool drop = least > GW_PLACE_FOLLOWED || steep;
+    gw_contact_place below;
+    if (!near && !drop && any && count == 0 && first->until_trace <= 0 &&
+        gw_closure_contact_below(&first->row.surfaces, a, b, &below))
+        near = &below;
+    for (int k = 0; k < first->place_count && level; k++) {
+        gw_scene_unilateral_row *r = &u->rows[first->first + k];
+        if (r->support < 0 && r->row.surfaces.place.known && !r->row.surfaces.place.pinned)
+            gw_closure_contact_pin(&r->row.surfaces, nearest_support(u, first, r),
+                                   &r->row.surfaces.place);
+    }
+    holds = holds && !level;
     for (int k = 0; k < first->place_count && drop && count > 0; k++)
         if (u->rows[first->first + k].support >= 0)
             u->rows[first->first + k].row.surfaces.place.known = false;

@@ -122,3 +122,58 @@ test('a wire ring settles flat', () => {
   assert.ok(Math.abs(lowest(done, done.count - 1).gap + TUBE) < 1e-6);
   assert.ok(lowest(done, done.count - 1).sine < 1e-4);
 });
+
+// Round ends, which touch in a point, and a straight side between them: one end strikes, and then the other.
+test('a rod with round ends falls on its side, and rolls on at two thirds of its speed', () => {
+  const [r, half, c] = [0.05, 0.1, Math.SQRT1_2];
+  const circle = [
+    [1, 0, 1],
+    [1, 1, c],
+    [0, 1, 1],
+    [-1, 1, c],
+    [-1, 0, 1],
+    [-1, -1, c],
+    [0, -1, 1],
+    [1, -1, c],
+    [1, 0, 1],
+  ];
+  const profile = [
+    [0, -half - r, 1],
+    [r, -half - r, c],
+    [r, -half, 1],
+    [r, 0, 1],
+    [r, half, 1],
+    [r, half + r, c],
+    [0, half + r, 1],
+  ];
+  const rod = {
+    type: 'nurbs-surface',
+    degree: [2, 2],
+    knots: [
+      [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4],
+      [0, 0, 0, 1, 1, 2, 2, 3, 3, 3],
+    ],
+    points: circle.map(([x, y]) => profile.map(([out, z]) => [out * x, out * y, z])),
+    weights: circle.map(([, , w]) => profile.map(([, , v]) => v * w)),
+  };
+  for (const [type, friction, speed] of [
+    ['sliding', undefined, 0.3],
+    ['rolling', 0.3, 0.2],
+  ]) {
+    const pose = { p: [0, 0, 0.1], q: about([1, 0, 0], Math.PI / 2 - 1e-3) };
+    const scene = falls(0, pose, { v: [0.3, 0, 0], w: [0, 0, 0] });
+    scene.objects[1].geometry = rod;
+    scene.objects[1].body.inertia = [0.004, 0.004, (r * r) / 2, 0, 0, 0];
+    scene.constraints[0].type = type;
+    if (friction) scene.materials[0].friction = friction;
+    const done = run(scene, 0.8);
+    for (let k = 0; k < done.count; k++) {
+      const [w, x, y, z] = done.q(k, 'torus');
+      const up = Math.abs(w * w - x * x - y * y + z * z);
+      assert.ok(done.get(k, 'torus.pz') - r - half * up > -1e-4, `tick ${k}`);
+    }
+    assert.ok(Math.abs(done.get(-1, 'torus.pz') - r) < 1e-5);
+    near(done.v(-1, 'torus')[0], speed, 2e-3);
+    assert.ok(!done.summary.events.some((e) => e.kind === 'degenerate'));
+  }
+});
