@@ -111,7 +111,8 @@ void gw_constrain_contacts(gw_world *w)
         if (c->constrained && (tilt_of(w, c) < FLAT || is_on_line(c)))
             gw_contact_open(c);
         if (gw_contact_may_be_constrained(w, c) && !w->systems[m].still &&
-            !w->frozen[w->group[m]] && comes_to_rest(w, c))
+            !w->frozen[w->group[m]] && comes_to_rest(w, c) &&
+            !gw_system_contact_waits_at_edge(c->candidate.row->system, c->candidate.row->closure))
             constrain(w, c, t);
     }
 }
@@ -126,7 +127,9 @@ void gw_open_contacts(gw_world *w)
 void gw_contact_end_constrained(gw_contact *c)
 {
     const gw_unilateral_row *row = c->candidate.row;
-    c->constrained = gw_system_contact_is_active(row->system, row->closure);
+    bool passed_on = row && row->system && row->surfaces.edged; /* by another one, at an edge */
+    if (c->constrained || passed_on)
+        c->constrained = gw_system_contact_is_active(row->system, row->closure);
 }
 
 gw_vec3 gw_contact_constraint_force(const gw_world *w, const gw_contact *c, gw_vec3 *couple)

@@ -803,8 +803,7 @@ void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
 {
     assert(w && c && h >= 0);
     c->gap_acceleration = h > 0 ? (c->gap_rate - c->start_gap_rate) / h : 0;
-    if (c->constrained)
-        gw_contact_end_constrained(c);
+    gw_contact_end_constrained(c);
     if (!c->continuous)
         return;
     if (gw_contact_is_rigid(c) && w->substep_start[gw_contact_any_system(c)] == 0) {

@@ -376,7 +376,8 @@ void gw_constrain_contacts(gw_world *w);
 void gw_open_contacts(gw_world *w);
 void gw_contact_open(gw_contact *c);
 
-/* At the end of a substep: the contact may have lifted off. */
+/* At the end of a substep: the contact may have lifted off, or continue another one that has passed
+ * an edge. */
 void gw_contact_end_constrained(gw_contact *c);
 
 /* Force and couple on a at the end of the step (N, N m, world axes). */

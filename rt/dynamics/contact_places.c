@@ -9,9 +9,15 @@
  * / 2 at the step's end. With x the point on the rim and x_b the closest one of b,
  *
  *   gap = n . (x - x_b),    H y_b = (x - x_b) . b
+ *
+ * Where contacts over the edges of a sheet are rows of their own, the distance from the sheet with
+ * its edges is that of the sheet within them and that of an edge where it opens
+ * (gw_edge_opening()); elsewhere the gaps are larger by the contact's size, so that one of both is
+ * closed.
  */
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/line_contact.h"
@@ -33,6 +39,9 @@
 #define LEVEL                                                                                      \
     0.04 /* of the inverse size: less relative curvature, and the contact is nearly along a line   \
           */
+#define AT_EDGE      1e-9 /* of the size: a point this near to an edge is at it */
+#define BESIDE       0.1  /* of the size: places so little past an edge are followed */
+#define NEAR_EDGE    0.1  /* n . t of an edge below which the sheet's place is followed as well */
 #define RIM_SUPPORTS GW_CONTACT_SUPPORTS
 #define RIM_STARTS   6   /* starts around a rim whose lowest point was lost, */
 #define RIM_TURN     2.4 /* rad, from each to the next */
@@ -40,6 +49,11 @@
 static bool is_positive(const double m[2][2], int count)
 {
     return m[0][0] > 0 && (count == 1 || m[0][0] * m[1][1] - m[0][1] * m[1][0] > 0);
+}
+
+static gw_body_frame frame_at(const gw_pose *world_from_body)
+{
+    return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
 }
 
 static bool is_place(const gw_normal_system *s, double size, double *gap)
@@ -60,9 +74,125 @@ static void note_curvature(const gw_closure_contact *k, const gw_body_frame *a,
         gw_line_contact_pin(k, a, b, s, place);
 }
 
-static gw_body_frame frame_at(const gw_pose *world_from_body)
+/* ---- edges of sheets ------------------------------------------------------------------------- */
+
+double gw_edge_opening(const gw_surface *edge, const double *z, const gw_body_frame *frame,
+                       gw_vec3 n)
 {
-    return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
+    gw_nurbs_point at;
+    int across = edge->end / 2;
+    const gw_nurbs_direction *d = &edge->sheet->direction[across];
+    double end[2] = {z[0], z[0]};
+    end[across] = edge->end % 2 ? d->high : d->low;
+    gw_nurbs_evaluate(edge->sheet, end, 1, NULL, &at);
+    gw_vec3 inward = across ? at.d[0][1] : at.d[1][0], along = across ? at.d[1][0] : at.d[0][1];
+    double length = gw_norm2(along);
+    if (length > 0)
+        inward = gw_mul_add(inward, -gw_dot(inward, along) / length, along);
+    inward = gw_scale(edge->end % 2 ? -1 : 1, inward);
+    n = gw_unrotate(edge->turn, gw_mat3_tmul(&frame->turn, n));
+    length = gw_norm(inward);
+    return length > 0 ? gw_dot(n, inward) / length : 0;
+}
+
+/* The way (m) by which a place is past edges of its surfaces, at most. */
+static double way_past_edges(const gw_closure_contact *k, const gw_contact_place *place)
+{
+    double most = 0;
+    for (int side = 0; side < 2; side++) {
+        const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
+        gw_edge edge;
+        for (int i = 0; shape && i < shape->dimension; i++)
+            if (gw_edge_at(shape, side, i, (side ? place->b : place->a)[i], false, &edge))
+                most = fmax(most, fabs(edge.past));
+    }
+    return most;
+}
+
+/* is_place(), or one that is a little past an edge, which has a contact of its own. */
+static bool is_place_or_beside(const gw_closure_contact *k, const gw_contact_place *place,
+                               gw_normal_system *s, double *gap)
+{
+    bool beside = k->edged && (s->a.beyond || s->b.beyond) &&
+                  way_past_edges(k, place) < BESIDE * gw_contact_size(k);
+    if (beside)
+        s->a.beyond = s->b.beyond = false;
+    return is_place(s, gw_contact_size(k), gap);
+}
+
+/* True where a contact is open since its place is past an edge, or the sheet is nearer than the
+ * edge. */
+static bool is_elsewhere(const gw_closure_contact *k, const gw_body_frame *a,
+                         const gw_contact_place *place, bool beyond, gw_vec3 n)
+{
+    if (k->on_a.sheet && gw_edge_opening(&k->on_a, place->a, a, n) < -GW_EDGE_OPENS)
+        return true;
+    return k->edged && beyond;
+}
+
+/* The sheet's place from that of its edge (`exchanged`: the sheet is on b). */
+static gw_contact_place place_from_edge(const gw_closure_contact *edge, bool exchanged,
+                                        const gw_contact_place *at)
+{
+    gw_contact_place place = {.known = true};
+    int across = edge->on_a.end / 2;
+    const gw_nurbs_direction *d = &edge->on_a.sheet->direction[across];
+    double *on_sheet = exchanged ? place.b : place.a;
+    memcpy(exchanged ? place.a : place.b, at->b, sizeof place.a);
+    on_sheet[1 - across] = at->a[0];
+    on_sheet[across] = edge->on_a.end % 2 ? d->high : d->low;
+    return place;
+}
+
+static bool is_same_surface(const gw_surface *x, const gw_surface *y)
+{
+    return x->kind == y->kind && x->nurbs == y->nurbs && x->radius == y->radius &&
+           gw_distance(x->point, y->point) == 0;
+}
+
+bool gw_contact_place_across(const gw_closure_contact *from, const gw_closure_contact *to,
+                             bool exchanged, gw_contact_place *place)
+{
+    bool leaves = to->on_a.sheet && !from->on_a.sheet;
+    const gw_closure_contact *edge = leaves ? to : from, *whole = leaves ? from : to;
+    const gw_surface *sheet = exchanged ? &whole->on_b : &whole->on_a;
+    const gw_surface *other = exchanged ? &whole->on_a : &whole->on_b;
+    int across = edge->on_a.end / 2;
+    if (!edge->on_a.sheet || whole->on_a.sheet || sheet->nurbs != edge->on_a.sheet ||
+        !is_same_surface(other, &edge->on_b))
+        return false;
+    const double *on_sheet = exchanged ? from->place.b : from->place.a;
+    double along = leaves ? on_sheet[1 - across] : from->place.a[0];
+    const gw_nurbs_direction *d = &sheet->nurbs->direction[1 - across];
+    if (!d->closed && (along < d->low || along > d->high))
+        return false; /* at a corner */
+    if (!leaves) {
+        *place = place_from_edge(edge, exchanged, &from->place);
+        return true;
+    }
+    gw_edge at;
+    if (!gw_edge_at(sheet->nurbs, exchanged, across, on_sheet[across], true, &at) ||
+        !(at.within[edge->on_a.end % 2] < AT_EDGE * at.size))
+        return false;
+    *place = (gw_contact_place){.known = true, .a = {along, 0, 0}};
+    memcpy(place->b, exchanged ? from->place.a : from->place.b, sizeof place->b);
+    return true;
+}
+
+bool gw_closure_contact_from_edge(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
+                                  const gw_closure_contact *edge, bool exchanged,
+                                  gw_contact_place *place, double *gap)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    const gw_body_frame *frame = exchanged ? &frame_b : &frame_a;
+    const gw_body_frame *other = exchanged ? &frame_a : &frame_b;
+    gw_vec3 n = gw_patch_at(&edge->on_b, edge->place.b, other).n;
+    assert(edge->on_a.sheet && edge->place.known);
+    if (gw_edge_opening(&edge->on_a, edge->place.a, frame, edge->inside ? gw_neg(n) : n) >
+        NEAR_EDGE)
+        return false;
+    *place = place_from_edge(edge, exchanged, &edge->place);
+    return gw_closure_contact_follow(k, a, b, place, gap);
 }
 
 static bool may_lie_flat(const gw_closure_contact *k)
@@ -78,6 +208,8 @@ bool gw_closure_contact_has_places(const gw_closure_contact *k)
 int gw_closure_contact_places(const gw_closure_contact *k)
 {
     bool one = !k->on_a.nurbs && !k->on_b.nurbs && !k->inside && !may_lie_flat(k);
+    if (k->on_a.sheet)
+        return k->on_a.nurbs->direction[0].count == 2 ? 1 : 2;
     return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_PLACES;
 }
 
@@ -219,7 +351,7 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
     assert(place->known);
     place->pinned = place->exchanged = false;
     place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_ON_BRANCH, place, &s) &&
-                   is_place(&s, size, gap);
+                   is_place_or_beside(k, place, &s, gap);
     if (may_lie_flat(k) && lowest_of_flat(k, &frame_a, &frame_b, &was, &s, place, gap))
         return place->known;
     /* otherwise, as over a kink, from the closest points to the former place; of a rim from several
@@ -248,15 +380,14 @@ bool gw_closure_contact_is_narrow(const gw_closure_contact *k, const gw_contact_
     return !may_lie_flat(k) && place->now.curvature * gw_contact_size(k) < NARROW;
 }
 
-/* The centre of a (world). */
-static gw_vec3 centre_of(const gw_closure_contact *k, const gw_body_frame *a)
+/* The centre of a surface (world). */
+static gw_vec3 centre_of(const gw_surface *s, const gw_body_frame *frame)
 {
-    const gw_nurbs *shape = k->on_a.nurbs;
     gw_vec3 centre = {0, 0, 0};
-    if (shape)
-        centre = gw_scale(0.5, gw_add(shape->bounds.low, shape->bounds.high));
-    centre = gw_add(k->on_a.point, gw_rotate(k->on_a.turn, centre));
-    return gw_add(a->p, gw_mat3_mul(&a->turn, centre));
+    if (s->nurbs)
+        centre = gw_scale(0.5, gw_add(s->nurbs->bounds.low, s->nurbs->bounds.high));
+    centre = gw_add(s->point, gw_rotate(s->turn, centre));
+    return gw_add(frame->p, gw_mat3_mul(&frame->turn, centre));
 }
 
 /* Sets the point of a that belongs to that of b in a start: towards it from a's centre. */
@@ -285,7 +416,7 @@ static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const 
         return true;
     }
     if (trial == 0)
-        gw_surface_place_near(&k->on_b, gw_into_body(b, centre_of(k, a)), at->b);
+        gw_surface_place_near(&k->on_b, gw_into_body(b, centre_of(&k->on_a, a)), at->b);
     else if (!gw_surface_sample(&k->on_b, trial - 1, at->b))
         return false;
     start_on_a(k, a, b, at);
@@ -351,11 +482,19 @@ static bool is_at_edge(const gw_surface *s, const double *z)
     return gw_raw_patch_at(s, z).beyond;
 }
 
-#define OVER_EDGE 1e-3 /* of a ball's radius: depth at which it overlaps an edge */
-/* True if a ball overlaps the edge of b that is closest to its centre. */
+#define OVER_EDGE 1e-3 /* of the size: depth at which a body overlaps an edge */
+
+/* True if a overlaps the point of an edge of b that is closest to its centre. */
 static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
                           const gw_body_frame *b, const gw_contact_place *at)
 {
+    double size = gw_contact_size(k);
+    if (k->on_a.kind == GW_SURFACE_FREE_FORM && k->edged && !is_at_edge(&k->on_a, at->a)) {
+        gw_patch near = gw_patch_at(&k->on_a, at->a, a);
+        gw_vec3 d = gw_sub(near.p, gw_patch_at(&k->on_b, at->b, b).p);
+        double depth = gw_dot(k->faces_away ? gw_neg(near.n) : near.n, d);
+        return depth > OVER_EDGE * size && depth < DEEPEST * size;
+    }
     gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
     return k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM &&
            gw_distance(centre, gw_patch_at(&k->on_b, at->b, b).p) <
@@ -406,15 +545,66 @@ static bool descend(const gw_closure_contact *k, const gw_body_frame *a, const g
     return place->known;
 }
 
-/* Radius of a ball about a's centre that contains a. */
-static double radius_of(const gw_closure_contact *k)
+/* Radius of a ball about a surface's centre that contains it. */
+static double radius_of(const gw_surface *s)
 {
-    const gw_surface *s = &k->on_a;
     if (s->nurbs)
         return 0.5 * gw_distance(s->nurbs->bounds.low, s->nurbs->bounds.high);
     if (s->kind == GW_SURFACE_ELLIPSOID)
         return fmax(s->semi_axes.x, fmax(s->semi_axes.y, s->semi_axes.z));
+    if (s->kind == GW_SURFACE_PLANE)
+        return HUGE_VAL;
     return s->kind == GW_SURFACE_CYLINDER ? hypot(s->radius, s->half_length) : s->radius;
+}
+
+/* The way of a surface's points relative to the other body (m), at most. */
+static double way_of(const gw_surface *s, const gw_pose *then, const gw_pose *now)
+{
+    const gw_body_frame home = {.turn = gw_quat_to_mat3(gw_quat_identity())};
+    gw_vec3 centre = centre_of(s, &home);
+    double turn = gw_norm(gw_quat_log(gw_quat_mul(now->q, gw_quat_conj(then->q))));
+    return gw_distance(gw_pose_point(then, centre), gw_pose_point(now, centre)) +
+           turn * radius_of(s);
+}
+
+double gw_closure_contact_moved(const gw_closure_contact *k, const gw_pose *then,
+                                const gw_pose *now)
+{
+    if (radius_of(&k->on_a) < radius_of(&k->on_b))
+        return way_of(&k->on_a, then, now);
+    gw_pose back_then = gw_pose_inverse(then), back_now = gw_pose_inverse(now);
+    bool ball = k->on_b.kind == GW_SURFACE_SPHERE; /* whose turn moves nothing */
+    if (ball)
+        back_now.q = back_then.q = gw_quat_identity();
+    return way_of(&k->on_b, &back_then, &back_now);
+}
+
+/* Of an edge and a surface b that is smaller: places from the points of the edge near b's centre.
+ */
+static int find_near_edge(const gw_closure_contact *k, const gw_body_frame *a,
+                          const gw_body_frame *b, double reach,
+                          gw_contact_place places[GW_CONTACT_MINIMA],
+                          double gaps[GW_CONTACT_MINIMA])
+{
+    const gw_surface *edge = &k->on_a;
+    gw_nurbs_nearest minima[GW_CONTACT_MINIMA];
+    int found = 0, cells = GW_NURBS_TICK_CELLS;
+    double radius = radius_of(&k->on_b);
+    if (radius > radius_of(edge))
+        return -1;
+    gw_vec3 centre = gw_sub(gw_into_body(a, centre_of(&k->on_b, b)), edge->point);
+    int count = gw_nurbs_minima(edge->nurbs, gw_unrotate(edge->turn, centre), radius + reach,
+                                &cells, GW_CONTACT_MINIMA, minima);
+    for (int i = 0; i < count; i++) {
+        gw_contact_place at = {.known = true, .a = {minima[i].parameter[0], 0, 0}};
+        gw_surface_place_near(&k->on_b, gw_into_body(b, gw_patch_at(edge, at.a, a).p), at.b);
+        bool known = !descend(k, a, b, &at, &gaps[found]);
+        for (int j = 0; j < found; j++)
+            known = known || gw_closure_contact_same(k, &places[j], &at);
+        if (!known)
+            places[found++] = at;
+    }
+    return found;
 }
 
 int gw_closure_contact_find_near(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
@@ -425,12 +615,14 @@ int gw_closure_contact_find_near(const gw_closure_contact *k, const gw_pose *a, 
     gw_nurbs_nearest minima[GW_CONTACT_MINIMA];
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     int found = 0, cells = GW_NURBS_TICK_CELLS;
+    if (k->on_a.sheet)
+        return find_near_edge(k, &frame_a, &frame_b, reach, places, gaps);
     if (on_b->kind != GW_SURFACE_FREE_FORM || k->on_a.kind == GW_SURFACE_RIM ||
         k->on_a.kind == GW_SURFACE_CURVE)
         return -1;
-    gw_vec3 centre = gw_sub(gw_into_body(&frame_b, centre_of(k, &frame_a)), on_b->point);
-    int count = gw_nurbs_minima(on_b->nurbs, gw_unrotate(on_b->turn, centre), radius_of(k) + reach,
-                                &cells, GW_CONTACT_MINIMA, minima);
+    gw_vec3 centre = gw_sub(gw_into_body(&frame_b, centre_of(&k->on_a, &frame_a)), on_b->point);
+    int count = gw_nurbs_minima(on_b->nurbs, gw_unrotate(on_b->turn, centre),
+                                radius_of(&k->on_a) + reach, &cells, GW_CONTACT_MINIMA, minima);
     for (int i = 0; i < count; i++) {
         gw_contact_place at = {.known = true};
         at.b[0] = minima[i].parameter[0], at.b[1] = minima[i].parameter[1];
@@ -495,6 +687,18 @@ double gw_closure_contact_way(const gw_closure_contact *k, const gw_contact_plac
     return gw_distance(gw_raw_patch_at(&k->on_b, x->b).p, gw_raw_patch_at(&k->on_b, y->b).p);
 }
 
+bool gw_closure_contact_faces_away(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b)
+{
+    gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
+    gw_contact_place place;
+    double gap;
+    bool found = gw_closure_contact_find(k, a, b, 0, &place, &gap);
+    if (!found && !start_of(k, &frame_a, &frame_b, 0, &place))
+        return false;
+    gw_vec3 n = gw_patch_at(&k->on_b, place.b, &frame_b).n;
+    return gw_dot(gw_patch_at(&k->on_a, place.a, &frame_a).n, k->inside ? gw_neg(n) : n) > 0;
+}
+
 /* Compares the points on b; those on a then agree as well. */
 bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place *x,
                              const gw_contact_place *y)
@@ -529,7 +733,9 @@ void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a
         at = *place;
         found = gw_common_normal_follow(k, a, b, GW_DESCEND, &at, &s) && is_place(&s, size, &gap);
     }
-    if (!found || s.a.beyond || s.b.beyond)
+    bool elsewhere = found && is_elsewhere(k, a, &at, s.a.beyond || s.b.beyond, s.n);
+    if (!found || (!elsewhere && (s.a.beyond || s.b.beyond)))
         gw_normal_system_at(k, a, b, place, &s);
     *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.a.p, .n = s.n};
+    x->gap += elsewhere ? size : 0;
 }

@@ -179,7 +179,7 @@ bool gw_line_contact_follow(const gw_closure_contact *k, const gw_body_frame *a,
 bool gw_contact_may_be_line(const gw_closure_contact *k)
 {
     bool forms = k->on_a.kind == GW_SURFACE_FREE_FORM || k->on_a.kind == GW_SURFACE_CURVE;
-    return forms && !gw_surface_is_curve(&k->on_b);
+    return forms && !k->on_a.sheet && !gw_surface_is_curve(&k->on_b);
 }
 
 void gw_most_alike(const gw_normal_system *s, double e[2])

@@ -73,6 +73,25 @@ void gw_surface_contact_near(const gw_closure_contact *contact, const gw_body_fr
                              const gw_body_frame *b, const gw_contact_place *place,
                              gw_contact_state *state);
 
+/*
+ * An edge of a sheet (gw_surface.sheet) touches a surface with the normal n where the sheet beside
+ * it is not nearer: with t the unit vector into the sheet, across the edge,
+ *
+ *   n . t >= 0
+ *
+ * which is returned. n (world) is that of the other surface, towards the edge.
+ */
+#define GW_EDGE_OPENS 1e-9 /* an n . t that is less by this counts as 0 */
+
+double gw_edge_opening(const gw_surface *edge, const double *z, const gw_body_frame *frame,
+                       gw_vec3 n);
+
+/* The place at which the contact `to` of an edge of a sheet continues `from`, that of the sheet, or
+ * the other way round (`exchanged`: the sheet is on b there). False if it does not: the shapes are
+ * others, or `from` is not at that edge. */
+bool gw_contact_place_across(const gw_closure_contact *from, const gw_closure_contact *to,
+                             bool exchanged, gw_contact_place *place);
+
 /* Distance of a parameter past an edge, or past the end of a curve (m; the sign is the parameter's:
  * positive past the upper end), with its gradients by both bodies' twists. */
 typedef struct gw_edge {

@@ -97,6 +97,8 @@ typedef struct gw_surface {
     gw_quat turn;
     gw_vec3 semi_axes;     /* m */
     const gw_nurbs *nurbs; /* not owned */
+    const gw_nurbs *sheet; /* of a curve that is an edge: its surface (not owned), or NULL, */
+    int end;               /* and which of its edges it is (gw_nurbs.edge) */
 } gw_surface;
 
 /* Relative motion of two surfaces in permanent contact. A cylinder in line contact cannot spin
@@ -142,6 +144,8 @@ typedef struct gw_closure_contact {
     gw_contact_place place; /* initial value, or unknown; in a system it follows the contact */
     bool inside; /* a is inside b's sphere or cylinder; of other surfaces, on the other side of b */
     bool line;   /* two cylinders whose axes stay parallel */
+    bool edged;  /* edges of the surfaces are contacts of their own: past them this one is open; */
+    bool faces_away; /* then: a's normal points into a (gw_closure_contact_faces_away()) */
     gw_contact_motion motion;
 } gw_closure_contact;
 
@@ -309,12 +313,21 @@ bool gw_closure_contact_find_beside(const gw_closure_contact *contact, const gw_
 bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                              int trial, gw_contact_place *place, double *gap);
 
+/* Sets the place of a contact of two surfaces, one of which is a sheet, from that of `edge`, the
+ * contact of an edge of the sheet and the other surface (`exchanged`: the sheet is on b), and
+ * follows it. False where that does not lead to a place, or contacts at the edge are far from
+ * leaving it for the sheet. */
+bool gw_closure_contact_from_edge(const gw_closure_contact *contact, const gw_pose *a,
+                                  const gw_pose *b, const gw_closure_contact *edge, bool exchanged,
+                                  gw_contact_place *place, double *gap);
+
 #define GW_CONTACT_MINIMA 8 /* starts of gw_closure_contact_find_near() at most */
 
 /* Searches for places from all points of b, a free-form surface, where its distance from a's centre
  * has a local minimum and b is within `reach` (m) of a ball about a: for a sphere these are all
- * places. Returns the number of places, the nearest first; -1 where b is no free-form surface, or a
- * is a curve. Costs at most a global closest-point query. */
+ * places. Of an edge and a smaller surface b from the points of the edge near b's centre. Returns
+ * the number of places, the nearest first; -1 for other contacts. Costs at most a global
+ * closest-point query. */
 int gw_closure_contact_find_near(const gw_closure_contact *contact, const gw_pose *a,
                                  const gw_pose *b, double reach,
                                  gw_contact_place places[GW_CONTACT_MINIMA],
@@ -324,6 +337,15 @@ int gw_closure_contact_find_near(const gw_closure_contact *contact, const gw_pos
  * place is unknown, at the points of start 0, unless one is at an edge. */
 bool gw_closure_contact_conforms(const gw_closure_contact *contact, const gw_pose *a,
                                  const gw_pose *b, const gw_contact_place *place);
+
+/* How far (m) the points of the smaller surface have moved relative to the other one, at most,
+ * between two poses of a in b: the distance of the surfaces has changed by no more. */
+double gw_closure_contact_moved(const gw_closure_contact *contact, const gw_pose *then,
+                                const gw_pose *now);
+
+/* True if the normal of a's surface, where it is nearest to b, points away from b. */
+bool gw_closure_contact_faces_away(const gw_closure_contact *contact, const gw_pose *a,
+                                   const gw_pose *b);
 
 /* True if two places of a contact are the same. */
 bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact_place *x,
@@ -349,6 +371,15 @@ void gw_system_continue_contact(gw_system *system, int closure, const gw_contact
  * nothing changed, where the projection does not converge, or a local model is in use. */
 bool gw_system_activate_contact(gw_system *system, int closure, const gw_contact_place *place);
 void gw_system_deactivate_contact(gw_system *system, int closure);
+
+/* Tells whether the caller follows an inactive contact of `edged` surfaces, at `place`, unknown if
+ * not: a contact that ends at an edge within a step passes on to one that is followed, which is
+ * active from then on. */
+void gw_system_follow_contact(gw_system *system, int closure, const gw_contact_place *place);
+
+/* True if an active contact is where this one continues it, at the edge of a sheet: it passes on
+ * when it leaves. */
+bool gw_system_contact_waits_at_edge(const gw_system *system, int closure);
 bool gw_system_contact_is_active(const gw_system *system, int closure);
 
 /* The wrench of an active contact on its body a, at its origin, at the end of the last step (world

@@ -213,7 +213,6 @@ static bool take_factors(gw_system *s, size_t numbers)
     s->live = s->dense_rows + rows;
     s->dependent = s->live + rows;
     s->factor = s->delassus + numbers;
-    s->block_numbers = numbers;
     s->share = s->factor + numbers;
     s->loose = s->share + rows;
     s->rest = s->loose + rows;
@@ -420,10 +419,27 @@ static void add_squares(const gw_system *s, const gw_closure_block *c, const gw_
         }
 }
 
+/* Zeros the blocks of closures with active rows. */
+static void clear_blocks(gw_system *s)
+{
+    for (int i = 0; i < s->block_count; i++) {
+        const gw_closure_block *k = &s->blocks[i];
+        if (k->active == 0)
+            continue;
+        memset(s->delassus + k->diagonal, 0, (size_t)(k->rows * k->rows) * sizeof(double));
+        for (int n = 0; n < k->below_count; n++) {
+            const gw_block_below *below = &s->below[k->below + n];
+            const gw_closure_block *d = &s->blocks[below->block];
+            if (d->active > 0)
+                memset(s->delassus + below->at, 0, (size_t)(k->rows * d->rows) * sizeof(double));
+        }
+    }
+}
+
 /* Assembles all blocks, joint by joint; 1 is added on the diagonal of spring rows. */
 static void assemble_blocks(gw_system *s)
 {
-    memset(s->delassus, 0, s->block_numbers * sizeof *s->delassus);
+    clear_blocks(s);
     for (int body = 0; body < s->body_count; body++) {
         const int *list = s->through + 2 * s->through_at[body];
         int count = s->through_at[body + 1] - s->through_at[body];
@@ -433,12 +449,16 @@ static void assemble_blocks(gw_system *s)
             const gw_block_below *below = s->below + c->below;
             if (s->bodies[body].dof == 0)
                 break;
+            if (c->active == 0)
+                continue;
             add_squares(s, c, c_at, s->delassus + c->diagonal);
             for (int j = i + 1; j < count; j++) {
+                const gw_closure_block *d = &s->blocks[list[2 * j]];
+                if (d->active == 0)
+                    continue;
                 while (below->block != list[2 * j])
                     below++;
-                add_products(s, c, c_at, &s->blocks[list[2 * j]], &s->path[list[2 * j + 1]],
-                             s->delassus + below->at);
+                add_products(s, c, c_at, d, &s->path[list[2 * j + 1]], s->delassus + below->at);
             }
         }
     }
@@ -511,6 +531,8 @@ static void eliminate_block(gw_system *s, const gw_closure_block *k)
     const double *diagonal = s->factor + k->diagonal;
     const int *pivots = s->pivots + k->first;
     int m = k->rows;
+    if (k->rank == 0)
+        return;
     for (int n = 0; n < k->below_count; n++) {
         const gw_block_below *below = &s->below[k->below + n];
         const gw_closure_block *d = &s->blocks[below->block];
@@ -530,9 +552,11 @@ static void eliminate_block(gw_system *s, const gw_closure_block *k)
         const gw_block_below *e = &s->below[k->below + n];
         const gw_closure_block *column = &s->blocks[e->block];
         const gw_block_below *to = s->below + column->below;
-        for (int o = n; o < k->below_count; o++) {
+        for (int o = n; o < k->below_count && column->active > 0; o++) {
             const gw_block_below *d = &s->below[k->below + o];
             const gw_closure_block *row = &s->blocks[d->block];
+            if (row->active == 0)
+                continue;
             double *block = s->delassus + column->diagonal;
             if (o > n) {
                 while (to->block != d->block)
@@ -754,6 +778,8 @@ static void forward_blocks(const gw_system *s, double *z, double *x)
         const double *l = s->factor + k->diagonal;
         const int *pivots = s->pivots + k->first;
         int m = k->rows;
+        if (k->active == 0)
+            continue;
         for (int i = 0; i < k->active; i++) {
             double sum = z[k->first + pivots[i]];
             for (int j = 0; j < i && j < k->rank; j++)

@@ -304,7 +304,6 @@ struct gw_system {
     int *live;                    /* per active row: its number among the block's rows */
     double *answers, *path_force; /* of rows along the paths */
     double *delassus, *factor;    /* blocks on the diagonal and below it */
-    size_t block_numbers;         /* of each */
     /* per active row: K_ii, the same if its bodies had no joints (at most the largest K_ii), its
      * remainder (Schur complement) during factorisation, right-hand side, multiplier */
     double *share, *loose, *rest, *right, *solution;

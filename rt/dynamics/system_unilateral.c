@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/dynamics/common_normal.h"
 #include "rt/dynamics/surface_contact.h"
 #include "rt/dynamics/system_fold.h"
 #include "rt/dynamics/system_rim.h"
@@ -37,6 +38,7 @@
 #define LEVEL       1e-12 /* rad: a pinned rim below this lies flat */
 #define ROCKS       1e-9  /* m/s, of the mass: impulse with which a rim rocks */
 #define FALLS       16    /* of rims in a step: then they lie */
+#define PASSES      4     /* over edges in a substep: then the contact ends */
 #define REDUNDANT   64    /* contacts that share tractions, at most */
 #define AT_LIMIT    1e-7  /* of mu lambda: all of a group that are so near to it begin to slip */
 #define NEAR_FOLD   0.1   /* of the distance at which a fold holds a contact */
@@ -168,6 +170,13 @@ void gw_system_deactivate_contact(gw_system *s, int closure)
     gw_system_take_state(s);
 }
 
+void gw_system_follow_contact(gw_system *s, int closure, const gw_contact_place *place)
+{
+    assert(s && closure >= 0 && closure < s->closure_count && s->closures[closure].unilateral);
+    if (!is_active(s, closure))
+        s->closures[closure].contact.place = *place;
+}
+
 gw_wrench gw_system_contact_force(const gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count);
@@ -180,6 +189,30 @@ static void begin_to_slip(gw_system *s, int closure, gw_vec3 along)
     s->unilateral->mode[closure].along = gw_unit(along);
     s->unilateral->friction[closure] = (gw_contact_friction){.force = 0};
     s->unilateral->mode[closure].phase = GW_CONTACT_SLIPS;
+}
+
+/* True if contact `to`, which is open and followed by the caller, continues `closure` where that
+ * ends at an edge (gw_contact_place_across()); sets its place. */
+static bool continues_across(const gw_system *s, int closure, int to_index, gw_contact_place *place)
+{
+    const gw_closure_def *from = &s->closures[closure], *to = &s->closures[to_index];
+    bool same = to->a == from->a || to->b == from->b; /* a fixed one has two numbers */
+    bool exchanged = to->a == from->b || to->b == from->a;
+    return to_index != closure && from->contact.edged && to->contact.edged && to->unilateral &&
+           to->contact.place.known && (same || exchanged) && !is_active(s, to_index) &&
+           gw_contact_place_across(&from->contact, &to->contact, exchanged, place);
+}
+
+bool gw_system_contact_waits_at_edge(const gw_system *s, int closure)
+{
+    assert(s && closure >= 0 && closure < s->closure_count);
+    const gw_closure_contact *to = &s->closures[closure].contact;
+    gw_contact_place place;
+    for (int i = 0; i < s->closure_count && to->edged; i++)
+        if (is_active(s, i) && continues_across(s, i, closure, &place) &&
+            gw_closure_contact_same(to, &to->place, &place))
+            return true;
+    return false;
 }
 
 bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_place *place)
@@ -226,8 +259,8 @@ static bool any_active(const gw_system *s)
     return false;
 }
 
-/* Distance of the contact point from the nearest edge (m), < 0 beyond it; infinite without
- * edges. */
+/* Distance of the contact point from the nearest edge (m), < 0 beyond it; of an edge the least of
+ * it and n . t (gw_edge_opening()), by its size; infinite without edges. */
 static double edge_distance(const gw_system *s, int closure)
 {
     const gw_closure_contact *k = &s->closures[closure].contact;
@@ -240,7 +273,13 @@ static double edge_distance(const gw_system *s, int closure)
                 least = fmin(least, fmin(edge.within[0], edge.within[1]));
         }
     }
-    return least;
+    if (!k->on_a.sheet)
+        return least;
+    gw_body_frame a = gw_body_frame_of(s, s->closures[closure].a);
+    gw_body_frame b = gw_body_frame_of(s, s->closures[closure].b);
+    gw_vec3 n = gw_patch_at(&k->on_b, k->place.b, &b).n;
+    double opens = gw_edge_opening(&k->on_a, k->place.a, &a, k->inside ? gw_neg(n) : n);
+    return fmin(least, (opens + GW_EDGE_OPENS) * gw_contact_size(k));
 }
 
 static double ending_function(const gw_system *s, int closure, gw_contact_ending which)
@@ -455,12 +494,37 @@ static void roll_on(gw_system *s, int closure, gw_system_work *work)
     work->dissipated += before - s->kinetic - s->potential;
 }
 
+/* Continues a contact that has passed an edge: there the gap, its rate and the slip are the same.
+ */
+static void pass_edge(gw_system *s, int closure, gw_system_work *work)
+{
+    gw_contact_mode was = s->unilateral->mode[closure];
+    gw_contact_place place;
+    int to = 0;
+    while (to < s->closure_count && !continues_across(s, closure, to, &place))
+        to++;
+    set_phase(s, closure, GW_CONTACT_OPEN);
+    if (to == s->closure_count || ++s->unilateral->passes > PASSES)
+        return;
+    double before = s->kinetic + s->potential;
+    gw_system_continue_contact(s, to, &place);
+    s->unilateral->mode[to] = was;
+    s->unilateral->friction[to] = (gw_contact_friction){.force = 0};
+    s->unilateral->force[to] = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+    set_phase(s, to, was.phase);
+    gw_closures_project(s, PROJECTIONS);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    work->dissipated += before - s->kinetic - s->potential;
+}
+
 static void end_phase(gw_system *s, int closure, gw_contact_ending which, gw_system_work *work)
 {
     gw_unilateral_contacts *u = s->unilateral;
     gw_contact_phase phase = u->mode[closure].phase;
     switch (which) {
     case GW_ENDS_AT_EDGE:
+        pass_edge(s, closure, work);
+        break;
     case GW_ENDS_BY_FORCE:
         set_phase(s, closure, GW_CONTACT_OPEN);
         break;
@@ -638,6 +702,7 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
     for (int i = 0; i < s->closure_count && u->count > 0; i++)
         (searches ? gw_contact_place_release
                   : gw_contact_place_begin)(&s->closures[i].contact.place);
+    u->passes = 0;
     if (u->begins)
         stick_at_rest(s);
     u->coarse = u->coarse || ++u->substeps > SUBSTEPS || *u->effort > EFFORT;

@@ -641,9 +641,8 @@ static bool add_unilaterals(builder *w, gw_error *error)
         if (!contact || gw_constraint_is_positional(k->kind) ||
             !(is_member(w, a) || is_member(w, b)))
             continue;
-        int n = gw_scene_unilateral_places(w->scene, i, places, &swapped),
-            most = s->closure_count + n;
-        if (!gw_scene_system_make_room(s, most, error))
+        int n = gw_scene_unilateral_places(w->scene, i, places, &swapped);
+        if (!gw_scene_system_make_room(s, s->closure_count + n, error))
             return false;
         for (int j = 0; j < n; j++) {
             if (!places[j].in_system)
@@ -654,7 +653,8 @@ static bool add_unilaterals(builder *w, gw_error *error)
                                   .contact = places[j].contact,
                                   .unilateral = true,
                                   .friction = places[j].friction};
-            set_ends(w, c, swapped ? b : a, swapped ? a : b);
+            set_ends(w, c, swapped != places[j].exchanged ? b : a,
+                     swapped != places[j].exchanged ? a : b);
         }
     }
     return true;

@@ -284,6 +284,8 @@ double gw_scene_contact_friction(const gw_scene *s, int index)
     return stated == 2 ? sqrt(product) : product;
 }
 
+#define SOLID_PARTS 5 /* of a cylinder: rims, side, caps */
+
 /* Contacts of the parts of the surfaces. */
 static int contacts_of_parts(const gw_scene *s, int index,
                              gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS], bool *swapped)
@@ -324,18 +326,64 @@ static int contacts_of_parts(const gw_scene *s, int index,
         cap->axis = gw_scale(up, cap->axis);
     }
     bool capped = shape->kind == GW_SHAPE_CYLINDER && !c.contact.inside;
-    return !gw_closure_contact_has_places(&c.contact) ? 2 : capped ? 5 : 3;
+    return !gw_closure_contact_has_places(&c.contact) ? 2 : capped ? SOLID_PARTS : 3;
+}
+
+/* True if the normal of a's surface where it is nearest to b's points away from b, with the objects
+ * as the scene states them. */
+static bool faces_away(const gw_scene *s, int index, const gw_closure_contact *k, bool swapped)
+{
+    const gw_scene_constraint *c = &s->constraints[index];
+    gw_pose a = gw_scene_stated_pose(s, swapped ? c->b.object : c->a.object);
+    gw_pose b = gw_scene_stated_pose(s, swapped ? c->a.object : c->b.object);
+    return k->on_a.kind == GW_SURFACE_FREE_FORM && gw_closure_contact_faces_away(k, &a, &b);
+}
+
+/* Adds the contacts of the edges of a sheet, on a (side 0) or on b (1), with the other surface,
+ * after `count` contacts; returns the number of contacts. An edge across from a curve, a cylinder
+ * or a plane's sheet has none. */
+static int add_edges(gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS], int count, int side,
+                     bool away)
+{
+    const gw_closure_contact *whole = &contacts[0];
+    const gw_surface *sheet = side ? &whole->on_b : &whole->on_a;
+    const gw_surface *other = side ? &whole->on_a : &whole->on_b;
+    bool round = other->kind == GW_SURFACE_SPHERE || other->kind == GW_SURFACE_ELLIPSOID;
+    if (sheet->kind != GW_SURFACE_FREE_FORM || !(round || other->kind == GW_SURFACE_FREE_FORM))
+        return count;
+    for (int i = 0; i < 4; i++) {
+        if (!sheet->nurbs->edge[i] || sheet->nurbs->direction[i / 2].closed)
+            continue;
+        gw_closure_contact *c = &contacts[count++];
+        *c = *whole;
+        c->edged = true;
+        c->on_a = *sheet;
+        c->on_a.kind = GW_SURFACE_CURVE;
+        c->on_a.nurbs = sheet->nurbs->edge[i];
+        c->on_a.sheet = sheet->nurbs;
+        c->on_a.end = i;
+        c->on_b = *other;
+        c->inside = side ? away : whole->inside;
+    }
+    return count;
 }
 
 int gw_scene_unilateral_places(const gw_scene *s, int index,
                                gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES], bool *swapped)
 {
     gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS];
-    int parts = contacts_of_parts(s, index, contacts, swapped), count = 0;
+    int parts = contacts_of_parts(s, index, contacts, swapped), count = 0, surfaces = parts;
+    bool solid = parts == SOLID_PARTS;
+    if (parts == 1) {
+        int on_a = add_edges(contacts, parts, 0, false);
+        surfaces = on_a;
+        contacts[0].faces_away = faces_away(s, index, contacts, *swapped);
+        parts = add_edges(contacts, on_a, 1, contacts[0].faces_away);
+        contacts[0].edged = parts > 1;
+    }
     for (int i = 0; i < parts; i++) {
         int minima = gw_closure_contact_places(&contacts[i]), first = count;
         int all = minima + gw_closure_contact_supports(&contacts[i]);
-        bool solid = parts == GW_MAX_UNILATERAL_PARTS;
         for (int k = 0; k < all; k++)
             places[count++] = (gw_unilateral_place){
                 .contact = contacts[i],
@@ -343,6 +391,7 @@ int gw_scene_unilateral_places(const gw_scene *s, int index,
                 .first = first,
                 .count = gw_closure_contact_has_places(&contacts[i]) ? all : 0,
                 .support = k < minima ? -1 : k - minima,
+                .exchanged = i >= surfaces,
                 .part_of_solid = solid && i >= 2,
                 .in_system = !solid && k < minima};
     }

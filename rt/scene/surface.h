@@ -32,7 +32,8 @@ bool gw_scene_primitive_surface(const gw_scene *scene, const gw_feature_ref *ref
 bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def *closure,
                                bool *swapped, gw_error *error);
 
-#define GW_MAX_UNILATERAL_PARTS 5 /* of one contact: a cylinder's rims, side and caps */
+#define GW_MAX_UNILATERAL_PARTS                                                                    \
+    9 /* of one contact: a cylinder's rims, side and caps; two sheets and their edges */
 #define GW_MAX_UNILATERAL_PLACES                                                                   \
     (GW_MAX_UNILATERAL_PARTS * (GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS))
 
@@ -43,6 +44,7 @@ typedef struct gw_unilateral_place {
     int first, count;   /* the places of the same part: they are followed; count 0: a closed form */
     int support;        /* index of the rim's or line's supporting point; -1: none */
     bool part_of_solid; /* it is the side or a cap of a solid cylinder */
+    bool exchanged;     /* an edge of b: its contact has b's edge as a, and a's surface as b */
     bool in_system;     /* a closure of the system of bodies holds it (gw_closure_def.unilateral);
                            false: a row of the contact world */
 } gw_unilateral_place;
@@ -53,7 +55,8 @@ double gw_scene_contact_friction(const gw_scene *scene, int index);
 
 /* Places of a unilateral contact, the enabled velocity constraint `index`: of its two surfaces,
  * or for a cylinder or a capsule of its two ends (rims or spheres), which may separate one after
- * the other, and on a curved surface of its side and a cylinder's caps. Surfaces are in the frames
+ * the other, and on a curved surface of its side and a cylinder's caps; of free-form surfaces of
+ * their edges too. Surfaces are in the frames
  * of the objects a and b (*swapped: b and a). Returns how many; the scene must have been
  * checked. */
 int gw_scene_unilateral_places(const gw_scene *scene, int index,

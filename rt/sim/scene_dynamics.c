@@ -548,13 +548,27 @@ static bool is_hidden(const gw_scene_dynamics *m, const gw_contact_point *point)
            (owned >= 0 && owned < m->limits.count && point->row == &m->limits.of[owned].row);
 }
 
-/* Index in the scene of the unilateral constraint of a contact; -1: none. */
-static int constraint_of(const gw_scene_dynamics *m, const gw_contact_point *point)
+/* The row of the scene's unilateral constraint of a contact; NULL: none. */
+static const gw_scene_unilateral_row *row_of(const gw_scene_dynamics *m,
+                                             const gw_contact_point *point)
 {
     const gw_scene_unilaterals *u = m->unilaterals;
     int owned = point->row ? point->row->owned : -1;
     bool is_own = u && owned >= 0 && owned < u->count && point->row == &u->rows[owned].row;
-    return is_own ? u->rows[owned].constraint : -1;
+    return is_own ? &u->rows[owned] : NULL;
+}
+
+/* The contact of an edge of the constraint's b has its bodies exchanged. */
+static gw_contact_point in_order(const gw_scene_unilateral_row *row, gw_contact_point point)
+{
+    if (!row || !row->exchanged)
+        return point;
+    int body = point.a;
+    point.a = point.b;
+    point.b = body;
+    point.normal = gw_neg(point.normal);
+    point.force = gw_neg(point.force);
+    return point;
 }
 
 /* Publishes the contacts of bilateral constraints, with the force of all rows. */
@@ -592,11 +606,13 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
     for (int i = 0; i < count; i++) {
         if (is_hidden(m, &point[i]))
             continue;
+        const gw_scene_unilateral_row *row = row_of(m, &point[i]);
+        gw_contact_point at = in_order(row, point[i]);
         s->contacts[s->contact_count++] =
-            (gw_snapshot_contact){.a = contact_body_of(m, point[i].a),
-                                  .b = contact_body_of(m, point[i].b),
-                                  .at = point[i],
-                                  .constraint = 1 + constraint_of(m, &point[i])};
+            (gw_snapshot_contact){.a = contact_body_of(m, at.a),
+                                  .b = contact_body_of(m, at.b),
+                                  .at = at,
+                                  .constraint = row ? 1 + row->constraint : 0};
         s->contact.impulse += point[i].impulse;
     }
     s->followed_count = 0;

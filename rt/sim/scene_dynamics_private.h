@@ -106,6 +106,11 @@ typedef struct gw_scene_unilateral_row {
     bool closed;            /* it comes back to its beginning */
     double until_trace;     /* time until one is traced again (s) */
     bool part_of_solid;     /* it is the side or a cap of a solid cylinder */
+    int sheet;              /* of an edge: the first row of its sheet's contact, else -1; */
+    gw_pose seen, last; /* of an edge's first row: a in b when its places were followed last, and in
+                           the last step; */
+    double clear;       /* no place was nearer than that then (m) */
+    bool exchanged;     /* a is the body with the edge, which is the constraint's b */
     gw_contact_place under; /* of the contact's first row: closest point of b to a's centre */
     int trial;              /* of the first row: the next trial of the search for another place, */
     double until_search;    /* and the time until it (s); */

@@ -4,10 +4,10 @@
  * has a closure of its system of bodies that holds it while it rests. Creation is outside the tick;
  * all else is RT safe.
  *
- * A stated feature of a fixed object may be moved from outside. Such an end is a body of the world
- * (an anchor), numbered after the scene's bodies, which moves with the feature. Bounds near
- * free-form shapes have a row per place as well (bound_places.c). During a transition bounds act at
- * the model's pose, on its set.
+ * A stated feature of a fixed object may be moved from outside: such an end is a body of the world
+ * (unilateral_anchors.c), numbered after the scene's bodies. Bounds near free-form shapes have a
+ * row per place as well (bound_places.c). During a transition bounds act at the model's pose, on
+ * its set.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -119,7 +119,7 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
         bool lies = !found && first->line && trial == 0 && first->until_trace <= 0 &&
                     !gw_line_is_traced(u, first) && gw_line_trace(u, first, &place, a, b);
         if (trial == 0)
-            first->past = !found && !lies && gap < 0;
+            first->past = !found && !lies && gap < 0 && first->sheet < 0;
         return gap;
     }
     return gap;
@@ -174,6 +174,12 @@ static int search_near(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, 
     return count;
 }
 
+/* True where search_near() finds all places: of a ball, and of an edge near a smaller body. */
+static bool is_searched_whole(const gw_closure_contact *contact)
+{
+    return contact->on_a.kind == GW_SURFACE_SPHERE || contact->on_a.sheet;
+}
+
 /* a's centre in the frame of b. */
 static gw_vec3 centre_from(const gw_scene_unilateral_row *first, const gw_pose *a, const gw_pose *b)
 {
@@ -197,7 +203,7 @@ static bool surfaces_conform(const gw_scene_unilaterals *u, int constraint, cons
     for (int i = 0; i < u->count; i++) {
         const gw_scene_unilateral_row *r = &u->rows[i];
         const gw_closure_contact *contact = &r->row.surfaces;
-        if (r->constraint != constraint)
+        if (r->constraint != constraint || r->sheet >= 0)
             continue;
         if (r->place_count == 0)
             return false;
@@ -266,7 +272,7 @@ static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
             find_support(r, a, b, &gap);
         const char *id = def->scene->constraints[r->constraint].id;
         bool goes_on = r->first == i && had_contact(def->before, id, r->key);
-        bool ball = r->row.surfaces.on_a.kind == GW_SURFACE_SPHERE;
+        bool ball = is_searched_whole(&r->row.surfaces);
         double gaps[GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS] = {0};
         bool done =
             ball && !goes_on && r->first == i && search_near(u, r, INFINITY, a, b, gaps) > 0;
@@ -307,7 +313,10 @@ static gw_scene_unilateral_row *add_row(gw_scene_unilaterals *u, const gw_scene_
                                    .body = {gw_scene_body_number(scene, c->a.object),
                                             gw_scene_body_number(scene, c->b.object)},
                                    .end = {end_of(scene, &c->a), end_of(scene, &c->b)},
-                                   .anchor = {-1, -1}};
+                                   .anchor = {-1, -1},
+                                   .sheet = -1,
+                                   .seen = gw_pose_identity(),
+                                   .last = gw_pose_identity()};
     u->candidates[u->count++] =
         (gw_contact_candidate){.key = gw_name_hash(c->id, (uint64_t)part + 1),
                                .row = &r->row,
@@ -392,7 +401,7 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         gw_scene_unilateral_row *r = add_row(u, def, constraint, i);
         if (!r)
             return false;
-        if (swapped) {
+        if (swapped != places[i].exchanged) {
             int body = r->body[0];
             r->body[0] = r->body[1];
             r->body[1] = body;
@@ -404,6 +413,8 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         r->line = places[i].contact.on_a.kind != GW_SURFACE_RIM &&
                   gw_closure_contact_supports(&places[i].contact) > 0;
         r->part_of_solid = places[i].part_of_solid;
+        r->sheet = places[i].contact.on_a.sheet ? from : -1;
+        r->exchanged = places[i].exchanged;
         r->key = key;
         r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
                                      .surfaces = places[i].contact,
@@ -639,6 +650,37 @@ static void find_beside(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
     }
 }
 
+/* Makes a row a contact candidate, or not. */
+static void follow_row(gw_scene_dynamics *m, const gw_scene_unilateral_row *r, bool follow)
+{
+    const gw_unilateral_row *row = &r->row;
+    const gw_contact_place unknown = {.known = false};
+    gw_world_follow(m->world, row->owned, follow);
+    if (row->surfaces.edged && row->system)
+        gw_system_follow_contact(row->system, row->closure,
+                                 follow ? &row->surfaces.place : &unknown);
+}
+
+/* Finds the place of a sheet beside an edge over which a body comes onto it, where it has none. */
+static void find_beyond_edge(gw_scene_dynamics *m, const gw_scene_unilateral_row *edge,
+                             const gw_pose *a, const gw_pose *b)
+{
+    gw_scene_unilaterals *u = m->unilaterals;
+    if (edge->sheet < 0 || !edge->row.surfaces.place.known)
+        return;
+    gw_scene_unilateral_row *sheet = &u->rows[edge->sheet], *row = gw_unplaced_row(u, sheet);
+    gw_contact_place place;
+    double gap;
+    if (row &&
+        gw_closure_contact_from_edge(&row->row.surfaces, edge->exchanged ? b : a,
+                                     edge->exchanged ? a : b, &edge->row.surfaces, edge->exchanged,
+                                     &place, &gap) &&
+        !gw_place_is_taken(u, sheet, -1, &place)) {
+        row->row.surfaces.place = place;
+        follow_row(m, row, gap < GW_PLACE_FOLLOWED);
+    }
+}
+
 /* Searches for all places within `reach` (m) of a ball. Else, and where a ball has none, makes a
  * trial of the search if that is due, every other one from the likeliest starts. */
 static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
@@ -648,16 +690,16 @@ static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *firs
     int trial = first->trial % 2 ? 1 + first->trial / 2 : 0, found = -1;
     double gap = INFINITY;
     first->searched_at = centre_from(first, a, b);
-    if (trial == 0 || contact->on_a.kind == GW_SURFACE_SPHERE)
+    if (trial == 0 || is_searched_whole(contact))
         found = search_near(u, first, reach, a, b, gaps);
     any = any || found > 0;
     first->past = first->past && !any;
     if (first->until_search > 0)
         return;
-    if (found < 0 || !any)
+    if (found < 0 || (!any && first->sheet < 0))
         gap = search_contact_place(u, first, found < 0 ? trial : 0, a, b);
     first->trial = (first->trial + 1) % (2 * (GW_CONTACT_TRIALS - 1));
-    bool waits = any || first->part_of_solid || fabs(gap) > SEARCH_NEAR;
+    bool waits = any || first->sheet >= 0 || first->part_of_solid || fabs(gap) > SEARCH_NEAR;
     first->until_search = waits ? SEARCH_PERIOD : 0;
 }
 
@@ -688,44 +730,81 @@ int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *u)
     return -1;
 }
 
+/* Follows the places of one contact, and searches for others. */
+static void update_places(gw_scene_dynamics *m, gw_scene_unilateral_row *first, const gw_pose *a,
+                          const gw_pose *b, double dt)
+{
+    gw_scene_unilaterals *u = m->unilaterals;
+    gw_scene_unilateral_row *rows = first;
+    double gap[GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS] = {0};
+    bool any = false;
+    for (int k = 0; k < first->place_count; k++) {
+        gw_closure_contact *contact = &rows[k].row.surfaces;
+        if (rows[k].support >= 0)
+            find_support(&rows[k], a, b, &gap[k]);
+        else if (contact->place.known &&
+                 !gw_closure_contact_follow(contact, a, b, &contact->place, &gap[k]))
+            first->until_search = 0; /* another one may be near */
+        any = any || contact->place.known;
+    }
+    merge_coinciding_rows(u, first);
+    find_lowest(u, first, a, b, gap);
+    bool line = !first->line || gw_line_follow(u, first, dt, a, b, gap);
+    gw_line_find_lowest(u, first, a, b, gap);
+    first->until_search -= dt;
+    find_contact_below(u, first, a, b, gap);
+    first->past = first->past && !any;
+    for (int k = 0; k < first->place_count && first->sheet < 0; k++)
+        find_beside(u, first, &rows[k], a, b, gap);
+    double way = gw_distance(centre_from(first, a, b), first->searched_at);
+    double reach = fmin(GW_PLACE_FOLLOWED, fmax(first->size, 2 * way));
+    if (first->until_search <= 0 || way > SEARCH_WAY * first->size)
+        search_places(u, first, any, reach, a, b, gap);
+    first->clear = reach;
+    for (int k = 0; k < first->place_count; k++) {
+        bool known = rows[k].row.surfaces.place.known;
+        follow_row(m, &rows[k],
+                   known && gap[k] < GW_PLACE_FOLLOWED && (line || rows[k].support < 0));
+        first->clear = known ? fmin(first->clear, gap[k]) : first->clear;
+        find_beyond_edge(m, &rows[k], a, b);
+    }
+}
+
+#define STRIDES   4    /* an edge is followed from so many times the last step's way, */
+#define EDGE_NEAR 0.02 /* and this share of the contact's size, away */
+
+/* True for an edge that is too far away to be touched in this step. */
+static bool is_clear(gw_scene_unilateral_row *first, const gw_pose *a, const gw_pose *b)
+{
+    const gw_closure_contact *contact = &first->row.surfaces;
+    gw_pose from_b = gw_pose_inverse(b), now = gw_pose_mul(&from_b, a);
+    if (first->sheet < 0)
+        return false;
+    double near = STRIDES * gw_closure_contact_moved(contact, &first->last, &now);
+    bool clear =
+        gw_closure_contact_moved(contact, &first->seen, &now) + near + EDGE_NEAR * first->size <
+        first->clear;
+    first->last = now;
+    if (!clear)
+        first->seen = now;
+    return clear;
+}
+
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
 {
     gw_scene_unilaterals *u = m->unilaterals;
     gw_bound_searches_pre_step(m);
     for (int i = 0; i < u->count; i++) {
         gw_scene_unilateral_row *first = &u->rows[i];
-        double gap[GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS] = {0};
-        bool any = false;
         if (first->place_count == 0 || first->first != i)
             continue;
         gw_pose a = gw_world_pose(m->world, m->world_systems, u->candidates[i].a);
         gw_pose b = gw_world_pose(m->world, m->world_systems, u->candidates[i].b);
-        for (int k = 0; k < first->place_count; k++) {
-            gw_closure_contact *contact = &u->rows[i + k].row.surfaces;
-            if (u->rows[i + k].support >= 0)
-                find_support(&u->rows[i + k], &a, &b, &gap[k]);
-            else if (contact->place.known &&
-                     !gw_closure_contact_follow(contact, &a, &b, &contact->place, &gap[k]))
-                first->until_search = 0; /* another one may be near */
-            any = any || contact->place.known;
-        }
-        merge_coinciding_rows(u, first);
-        find_lowest(u, first, &a, &b, gap);
-        bool line = !first->line || gw_line_follow(u, first, dt, &a, &b, gap);
-        gw_line_find_lowest(u, first, &a, &b, gap);
-        first->until_search -= dt;
-        find_contact_below(u, first, &a, &b, gap);
-        first->past = first->past && !any;
-        for (int k = 0; k < first->place_count; k++)
-            find_beside(u, first, &u->rows[i + k], &a, &b, gap);
-        double way = gw_distance(centre_from(first, &a, &b), first->searched_at);
-        if (first->until_search <= 0 || way > SEARCH_WAY * first->size)
-            search_places(u, first, any, fmin(GW_PLACE_FOLLOWED, fmax(first->size, 2 * way)), &a,
-                          &b, gap);
-        for (int k = 0; k < first->place_count; k++)
-            gw_world_follow(m->world, i + k,
-                            u->rows[i + k].row.surfaces.place.known && gap[k] < GW_PLACE_FOLLOWED &&
-                                (line || u->rows[i + k].support < 0));
+        if (!is_clear(first, &a, &b))
+            update_places(m, first, &a, &b, dt);
+        else
+            for (int k = 0; k < first->place_count; k++)
+                follow_row(m, &first[k], false);
     }
 }
 
@@ -739,8 +818,6 @@ void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *u, const gw_scene_uni
                 u->rows[i].closed = old->rows[k].closed;
             }
 }
-
-/* ---- geometry that moves --------------------------------------------------------------------- */
 
 void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
 {
@@ -758,51 +835,13 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
         r->trial = 0;
         r->until_search = r->until_trace = 0;
         r->past = false;
+        r->seen = r->last = gw_pose_identity();
+        r->clear = 0;
         if (r->place_count > 0)
             gw_world_follow(world, i, r->start.known);
     }
     for (int i = 0; i < u->search_count; i++)
         u->searches[i].fresh = true;
-}
-
-/* The pose that takes the initial element to the present one: the smallest rotation of its
- * direction, about its point, from the former pose. */
-static gw_pose anchored_pose(const gw_unilateral_anchor *anchor, const gw_element *now)
-{
-    gw_element was = gw_element_moved(&anchor->at, &anchor->end.element);
-    gw_pose to = anchor->at;
-    if (now->kind != GW_POINT) {
-        gw_quat turn = gw_quat_between(was.d, now->d);
-        to.q = gw_quat_unit(gw_quat_mul(turn, to.q));
-    }
-    to.p = gw_sub(now->p, gw_rotate(to.q, anchor->end.element.p));
-    return to;
-}
-
-void gw_scene_unilaterals_move(gw_scene_unilaterals *u, gw_world *world,
-                               const gw_kinematics *kinematics, double dt)
-{
-    for (int i = 0; i < u->anchor_count; i++) {
-        gw_unilateral_anchor *anchor = &u->anchors[i];
-        gw_element own = gw_kinematics_element(kinematics, &anchor->end);
-        gw_pose object = gw_kinematics_pose(kinematics, anchor->end.object);
-        gw_element now = gw_element_moved(&object, &own);
-        gw_pose to = anchored_pose(anchor, &now);
-        gw_twist displacement = gw_pose_sub(&to, &anchor->at), twist = {{0, 0, 0}, {0, 0, 0}};
-        if (dt > 0)
-            twist = (gw_twist){gw_scale(1 / dt, displacement.v), gw_scale(1 / dt, displacement.w)};
-        anchor->at = to;
-        gw_world_set_body(world, u->first_anchor + i, &to, &twist);
-    }
-    for (int i = 0; i < u->count; i++) {
-        gw_scene_unilateral_row *r = &u->rows[i];
-        if (r->row.kind == GW_UNILATERAL_SURFACES)
-            continue;
-        if (r->anchor[0] < 0 && r->end[0].feature >= 0)
-            r->row.a = gw_kinematics_element(kinematics, &r->end[0]);
-        if (r->anchor[1] < 0 && r->end[1].feature >= 0)
-            r->row.b = gw_kinematics_element(kinematics, &r->end[1]);
-    }
 }
 
 /* ---- what they tell -------------------------------------------------------------------------- */
