@@ -48,7 +48,7 @@
 
 static bool is_positive(const double m[2][2], int count)
 {
-    return m[0][0] > 0 && (count == 1 || m[0][0] * m[1][1] - m[0][1] * m[1][0] > 0);
+    return count == 0 || (m[0][0] > 0 && (count == 1 || m[0][0] * m[1][1] - m[0][1] * m[1][0] > 0));
 }
 
 static gw_body_frame frame_at(const gw_pose *world_from_body)
@@ -76,23 +76,45 @@ static void note_curvature(const gw_closure_contact *k, const gw_body_frame *a,
 
 /* ---- edges of sheets ------------------------------------------------------------------------- */
 
+/* The value of parameter k of a sheet at its lower or its upper end. */
+static double end_of(const gw_nurbs *sheet, int k, bool upper)
+{
+    return upper ? sheet->direction[k].high : sheet->direction[k].low;
+}
+
+/* The unit vector into the sheet from one of its ends of parameter k, across the other parameter's
+ * direction (of a corner along k), in the body's frame; 0 where the derivative vanishes. */
+static gw_vec3 into_sheet(const gw_surface *edge, const double at[2], int k, bool upper)
+{
+    gw_nurbs_point x;
+    gw_nurbs_evaluate(edge->sheet, at, 1, NULL, &x);
+    gw_vec3 inward = k ? x.d[0][1] : x.d[1][0], along = k ? x.d[1][0] : x.d[0][1];
+    double length = gw_norm2(along);
+    if (edge->kind == GW_SURFACE_CURVE && length > 0)
+        inward = gw_mul_add(inward, -gw_dot(inward, along) / length, along);
+    length = gw_norm(inward);
+    inward = gw_scale(length > 0 ? (upper ? -1 : 1) / length : 0, inward);
+    return gw_rotate(edge->turn, inward);
+}
+
+double gw_corner_opening(const gw_surface *corner, int k, const gw_body_frame *frame, gw_vec3 n)
+{
+    const double at[2] = {end_of(corner->sheet, 0, corner->end & 1),
+                          end_of(corner->sheet, 1, corner->end >> 1)};
+    assert(corner->kind == GW_SURFACE_CORNER);
+    return gw_dot(gw_mat3_tmul(&frame->turn, n), into_sheet(corner, at, k, corner->end >> k & 1));
+}
+
 double gw_edge_opening(const gw_surface *edge, const double *z, const gw_body_frame *frame,
                        gw_vec3 n)
 {
-    gw_nurbs_point at;
-    int across = edge->end / 2;
-    const gw_nurbs_direction *d = &edge->sheet->direction[across];
-    double end[2] = {z[0], z[0]};
-    end[across] = edge->end % 2 ? d->high : d->low;
-    gw_nurbs_evaluate(edge->sheet, end, 1, NULL, &at);
-    gw_vec3 inward = across ? at.d[0][1] : at.d[1][0], along = across ? at.d[1][0] : at.d[0][1];
-    double length = gw_norm2(along);
-    if (length > 0)
-        inward = gw_mul_add(inward, -gw_dot(inward, along) / length, along);
-    inward = gw_scale(edge->end % 2 ? -1 : 1, inward);
-    n = gw_unrotate(edge->turn, gw_mat3_tmul(&frame->turn, n));
-    length = gw_norm(inward);
-    return length > 0 ? gw_dot(n, inward) / length : 0;
+    if (edge->kind == GW_SURFACE_CORNER)
+        return fmin(gw_corner_opening(edge, 0, frame, n), gw_corner_opening(edge, 1, frame, n));
+    int k = edge->end / 2;
+    bool upper = edge->end % 2;
+    double at[2] = {z[0], z[0]};
+    at[k] = end_of(edge->sheet, k, upper);
+    return gw_dot(gw_mat3_tmul(&frame->turn, n), into_sheet(edge, at, k, upper));
 }
 
 /* The way (m) by which a place is past edges of its surfaces, at most. */
@@ -135,12 +157,11 @@ static gw_contact_place place_from_edge(const gw_closure_contact *edge, bool exc
                                         const gw_contact_place *at)
 {
     gw_contact_place place = {.known = true};
-    int across = edge->on_a.end / 2;
-    const gw_nurbs_direction *d = &edge->on_a.sheet->direction[across];
+    int k = edge->on_a.end / 2;
     double *on_sheet = exchanged ? place.b : place.a;
     memcpy(exchanged ? place.a : place.b, at->b, sizeof place.a);
-    on_sheet[1 - across] = at->a[0];
-    on_sheet[across] = edge->on_a.end % 2 ? d->high : d->low;
+    on_sheet[1 - k] = at->a[0];
+    on_sheet[k] = end_of(edge->on_a.sheet, k, edge->on_a.end % 2);
     return place;
 }
 
@@ -150,33 +171,72 @@ static bool is_same_surface(const gw_surface *x, const gw_surface *y)
            gw_distance(x->point, y->point) == 0;
 }
 
+/* The parameter of an edge at a corner of its sheet; false: the corner is not on the edge. */
+static bool corner_on_edge(const gw_surface *edge, const gw_surface *corner, double *at)
+{
+    int k = edge->end / 2;
+    *at = end_of(edge->sheet, 1 - k, corner->end >> (1 - k) & 1);
+    return edge->sheet == corner->sheet && (corner->end >> k & 1) == edge->end % 2;
+}
+
+/* Between an edge and a corner of the same sheet. */
+static bool place_at_corner(const gw_closure_contact *from, const gw_closure_contact *to,
+                            gw_contact_place *place)
+{
+    bool leaves = from->on_a.kind == GW_SURFACE_CORNER;
+    double at;
+    const gw_surface *edge = leaves ? &to->on_a : &from->on_a;
+    if (!corner_on_edge(edge, leaves ? &from->on_a : &to->on_a, &at))
+        return false;
+    double per = edge->nurbs->size /
+                 fabs(edge->nurbs->direction[0].high - edge->nurbs->direction[0].low); /* about */
+    if (!leaves && fabs(from->place.a[0] - at) * per > AT_EDGE * edge->nurbs->size)
+        return false;
+    *place = (gw_contact_place){.known = true, .a = {leaves ? at : 0, 0, 0}};
+    memcpy(place->b, from->place.b, sizeof place->b);
+    return true;
+}
+
+/* True if a place on a sheet is at the lower or upper end of parameter k. */
+static bool is_at_end(const gw_nurbs *sheet, const double *on_sheet, int k, bool upper)
+{
+    gw_edge edge;
+    return gw_edge_at(sheet, 0, k, on_sheet[k], true, &edge) &&
+           edge.within[upper] < AT_EDGE * edge.size;
+}
+
+/* From a sheet (on b if `exchanged`) to its edge or corner. */
+static bool place_on_end(const gw_closure_contact *from, const gw_surface *end, bool exchanged,
+                         gw_contact_place *place)
+{
+    const double *on_sheet = exchanged ? from->place.b : from->place.a;
+    bool corner = end->kind == GW_SURFACE_CORNER;
+    int k = corner ? 0 : end->end / 2;
+    *place = (gw_contact_place){.known = true, .a = {corner ? 0 : on_sheet[1 - k], 0, 0}};
+    memcpy(place->b, exchanged ? from->place.a : from->place.b, sizeof place->b);
+    return is_at_end(end->sheet, on_sheet, k, end->end & 1) &&
+           (!corner || is_at_end(end->sheet, on_sheet, 1, end->end >> 1));
+}
+
 bool gw_contact_place_across(const gw_closure_contact *from, const gw_closure_contact *to,
                              bool exchanged, gw_contact_place *place)
 {
-    bool leaves = to->on_a.sheet && !from->on_a.sheet;
-    const gw_closure_contact *edge = leaves ? to : from, *whole = leaves ? from : to;
+    bool corners[2] = {from->on_a.kind == GW_SURFACE_CORNER, to->on_a.kind == GW_SURFACE_CORNER};
+    if (from->on_a.sheet && to->on_a.sheet)
+        return corners[0] != corners[1] && !exchanged && is_same_surface(&from->on_b, &to->on_b) &&
+               place_at_corner(from, to, place);
+    const gw_closure_contact *edge = to->on_a.sheet ? to : from;
+    const gw_closure_contact *whole = to->on_a.sheet ? from : to;
     const gw_surface *sheet = exchanged ? &whole->on_b : &whole->on_a;
     const gw_surface *other = exchanged ? &whole->on_a : &whole->on_b;
-    int across = edge->on_a.end / 2;
-    if (!edge->on_a.sheet || whole->on_a.sheet || sheet->nurbs != edge->on_a.sheet ||
+    if (corners[0] || !edge->on_a.sheet || sheet->nurbs != edge->on_a.sheet ||
         !is_same_surface(other, &edge->on_b))
         return false;
-    const double *on_sheet = exchanged ? from->place.b : from->place.a;
-    double along = leaves ? on_sheet[1 - across] : from->place.a[0];
-    const gw_nurbs_direction *d = &sheet->nurbs->direction[1 - across];
-    if (!d->closed && (along < d->low || along > d->high))
-        return false; /* at a corner */
-    if (!leaves) {
-        *place = place_from_edge(edge, exchanged, &from->place);
-        return true;
-    }
-    gw_edge at;
-    if (!gw_edge_at(sheet->nurbs, exchanged, across, on_sheet[across], true, &at) ||
-        !(at.within[edge->on_a.end % 2] < AT_EDGE * at.size))
-        return false;
-    *place = (gw_contact_place){.known = true, .a = {along, 0, 0}};
-    memcpy(place->b, exchanged ? from->place.a : from->place.b, sizeof place->b);
-    return true;
+    if (edge == to)
+        return place_on_end(from, &to->on_a, exchanged, place);
+    const gw_nurbs_direction *along = &sheet->nurbs->direction[1 - edge->on_a.end / 2];
+    *place = place_from_edge(edge, exchanged, &from->place);
+    return along->closed || (from->place.a[0] >= along->low && from->place.a[0] <= along->high);
 }
 
 bool gw_closure_contact_from_edge(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
@@ -188,8 +248,9 @@ bool gw_closure_contact_from_edge(const gw_closure_contact *k, const gw_pose *a,
     const gw_body_frame *other = exchanged ? &frame_a : &frame_b;
     gw_vec3 n = gw_patch_at(&edge->on_b, edge->place.b, other).n;
     assert(edge->on_a.sheet && edge->place.known);
-    if (gw_edge_opening(&edge->on_a, edge->place.a, frame, edge->inside ? gw_neg(n) : n) >
-        NEAR_EDGE)
+    if (edge->on_a.kind == GW_SURFACE_CORNER ||
+        gw_edge_opening(&edge->on_a, edge->place.a, frame, edge->inside ? gw_neg(n) : n) >
+            NEAR_EDGE)
         return false;
     *place = place_from_edge(edge, exchanged, &edge->place);
     return gw_closure_contact_follow(k, a, b, place, gap);
@@ -209,7 +270,7 @@ int gw_closure_contact_places(const gw_closure_contact *k)
 {
     bool one = !k->on_a.nurbs && !k->on_b.nurbs && !k->inside && !may_lie_flat(k);
     if (k->on_a.sheet)
-        return k->on_a.nurbs->direction[0].count == 2 ? 1 : 2;
+        return !k->on_a.nurbs || k->on_a.nurbs->direction[0].count == 2 ? 1 : 2;
     return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_PLACES;
 }
 
@@ -570,10 +631,10 @@ static double way_of(const gw_surface *s, const gw_pose *then, const gw_pose *no
 double gw_closure_contact_moved(const gw_closure_contact *k, const gw_pose *then,
                                 const gw_pose *now)
 {
-    if (radius_of(&k->on_a) < radius_of(&k->on_b))
+    bool ball = k->on_b.kind == GW_SURFACE_SPHERE; /* whose turn moves nothing */
+    if (!ball && radius_of(&k->on_a) < radius_of(&k->on_b))
         return way_of(&k->on_a, then, now);
     gw_pose back_then = gw_pose_inverse(then), back_now = gw_pose_inverse(now);
-    bool ball = k->on_b.kind == GW_SURFACE_SPHERE; /* whose turn moves nothing */
     if (ball)
         back_now.q = back_then.q = gw_quat_identity();
     return way_of(&k->on_b, &back_then, &back_now);
@@ -590,6 +651,12 @@ static int find_near_edge(const gw_closure_contact *k, const gw_body_frame *a,
     gw_nurbs_nearest minima[GW_CONTACT_MINIMA];
     int found = 0, cells = GW_NURBS_TICK_CELLS;
     double radius = radius_of(&k->on_b);
+    if (edge->kind == GW_SURFACE_CORNER) {
+        gw_contact_place at = {.known = true};
+        gw_surface_place_near(&k->on_b, gw_into_body(b, gw_patch_at(edge, at.a, a).p), at.b);
+        places[0] = at;
+        return descend(k, a, b, &places[0], &gaps[0]);
+    }
     if (radius > radius_of(edge))
         return -1;
     gw_vec3 centre = gw_sub(gw_into_body(a, centre_of(&k->on_b, b)), edge->point);
@@ -699,6 +766,11 @@ bool gw_closure_contact_faces_away(const gw_closure_contact *k, const gw_pose *a
     return gw_dot(gw_patch_at(&k->on_a, place.a, &frame_a).n, k->inside ? gw_neg(n) : n) > 0;
 }
 
+bool gw_closure_contact_at_edge(const gw_closure_contact *k, const gw_contact_place *place)
+{
+    return is_at_edge(&k->on_a, place->a) || is_at_edge(&k->on_b, place->b);
+}
+
 /* Compares the points on b; those on a then agree as well. */
 bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place *x,
                              const gw_contact_place *y)
@@ -733,8 +805,11 @@ void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a
         at = *place;
         found = gw_common_normal_follow(k, a, b, GW_DESCEND, &at, &s) && is_place(&s, size, &gap);
     }
-    bool elsewhere = found && is_elsewhere(k, a, &at, s.a.beyond || s.b.beyond, s.n);
-    if (!found || (!elsewhere && (s.a.beyond || s.b.beyond)))
+    if (!found)
+        gw_normal_system_at(k, a, b, place, &s);
+    bool beyond = s.a.beyond || s.b.beyond;
+    bool elsewhere = is_elsewhere(k, a, found ? &at : place, beyond, s.n);
+    if (found && beyond && !elsewhere)
         gw_normal_system_at(k, a, b, place, &s);
     *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.a.p, .n = s.n};
     x->gap += elsewhere ? size : 0;

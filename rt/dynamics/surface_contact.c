@@ -54,6 +54,7 @@ static double size_of(const gw_surface *s)
 {
     switch (s->kind) {
     case GW_SURFACE_PLANE:
+    case GW_SURFACE_CORNER:
         return HUGE_VAL;
     case GW_SURFACE_SPHERE:
     case GW_SURFACE_CYLINDER:
@@ -160,6 +161,8 @@ gw_raw_patch gw_raw_patch_at(const gw_surface *s, const double *z)
     case GW_SURFACE_FREE_FORM:
     case GW_SURFACE_CURVE:
         return on_free_form(s, z);
+    case GW_SURFACE_CORNER:
+        return (gw_raw_patch){.p = s->point};
     case GW_SURFACE_PLANE:
     case GW_SURFACE_CYLINDER:
     case GW_SURFACE_RIM:
@@ -174,6 +177,11 @@ gw_patch gw_patch_at(const gw_surface *s, const double *z, const gw_body_frame *
     gw_raw_patch r = gw_raw_patch_at(s, z);
     gw_patch x = {.count = gw_surface_is_curve(s) ? 1 : 2, .beyond = r.beyond, .plane = r.plane};
     x.xy[0] = r.xy[0], x.xy[1] = r.xy[1];
+    x.p = gw_add(frame->p, gw_mat3_mul(&frame->turn, r.p));
+    if (s->kind == GW_SURFACE_CORNER) {
+        x.count = 0;
+        return x;
+    }
     double least = DEGENERATE * size_of(s);
     least = isfinite(least) ? least : 0;
     double first = fmax(gw_norm(r.d[0]), least), p00 = 1 / first, p01 = 0, p11 = 0;
@@ -191,7 +199,6 @@ gw_patch gw_patch_at(const gw_surface *s, const double *z, const gw_body_frame *
     x.second[1] = gw_add(gw_scale(p00 * p01, r.dd[0]), gw_scale(p00 * p11, r.dd[1]));
     x.second[2] = gw_add(gw_scale(p01 * p01, r.dd[0]), gw_scale(p11 * p11, r.dd[2]));
     x.second[2] = gw_mul_add(x.second[2], 2 * p01 * p11, r.dd[1]);
-    x.p = gw_add(frame->p, gw_mat3_mul(&frame->turn, r.p));
     x.n = gw_mat3_mul(&frame->turn, r.n);
     for (int i = 0; i < 2; i++)
         x.t[i] = gw_mat3_mul(&frame->turn, x.t[i]);
@@ -203,6 +210,8 @@ gw_patch gw_patch_at(const gw_surface *s, const double *z, const gw_body_frame *
 /* Moves a place by y along the tangents of its patch. */
 void gw_patch_move(const gw_surface *s, const gw_patch *x, const double y[2], double *z)
 {
+    if (x->count == 0)
+        return;
     double u = x->to[0][0] * y[0] + (x->count == 2 ? x->to[0][1] * y[1] : 0);
     double v = x->count == 2 ? x->to[1][1] * y[1] : 0;
     if (x->plane) {
@@ -271,7 +280,9 @@ static bool solve_normal(const gw_normal_system *s, const double right_a[2],
     double r[2], inverse[2][2];
     for (int i = 0; i < 2; i++)
         r[i] = right_a[i] - s->nh[i][0] * right_b[0] - s->nh[i][1] * right_b[1];
-    if (s->a.count == 1) {
+    if (s->a.count == 0) {
+        y_a[0] = y_a[1] = 0;
+    } else if (s->a.count == 1) {
         if (!(fabs(s->k[0][0]) > 0))
             return false;
         y_a[0] = r[0] / s->k[0][0], y_a[1] = 0;
@@ -293,6 +304,8 @@ static bool solve_normal(const gw_normal_system *s, const double right_a[2],
  * negative where the surfaces cross beside it. */
 double gw_least_relative_curvature(const gw_normal_system *s)
 {
+    if (s->a.count == 0)
+        return INFINITY;
     if (s->a.count == 1)
         return s->k[0][0];
     double off = 0.5 * (s->k[0][1] + s->k[1][0]), mean = 0.5 * (s->k[0][0] + s->k[1][1]);
@@ -319,6 +332,8 @@ static void turn_ball(const gw_surface *s, gw_vec3 n, const gw_body_frame *frame
  */
 static void make_positive(double k[2][2], int count)
 {
+    if (count == 0)
+        return;
     if (count == 1) {
         k[0][0] = fabs(k[0][0]);
         return;
@@ -404,6 +419,7 @@ bool gw_surface_sample(const gw_surface *s, int i, double z[3])
         z[0] = 2 * GW_PI * x, z[1] = 0;
         return true;
     case GW_SURFACE_PLANE:
+    case GW_SURFACE_CORNER:
         z[0] = z[1] = 0;
         return i == 0;
     case GW_SURFACE_FREE_FORM:
@@ -437,6 +453,8 @@ void gw_surface_place_near(const gw_surface *s, gw_vec3 x, double z[3])
     gw_nurbs_nearest nearest;
     z[0] = z[1] = z[2] = 0;
     switch (s->kind) {
+    case GW_SURFACE_CORNER:
+        return;
     case GW_SURFACE_PLANE:
         z[0] = gw_dot(d, e), z[1] = gw_dot(d, f);
         return;
@@ -558,7 +576,8 @@ static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
 
 static bool is_curved(gw_surface_kind kind)
 {
-    return kind == GW_SURFACE_FREE_FORM || kind == GW_SURFACE_CURVE || kind == GW_SURFACE_ELLIPSOID;
+    return kind == GW_SURFACE_FREE_FORM || kind == GW_SURFACE_CURVE ||
+           kind == GW_SURFACE_ELLIPSOID || kind == GW_SURFACE_CORNER;
 }
 
 bool gw_surface_contact_is_general(const gw_closure_contact *k)

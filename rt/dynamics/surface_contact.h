@@ -81,6 +81,10 @@ void gw_surface_contact_near(const gw_closure_contact *contact, const gw_body_fr
  *
  * which is returned. n (world) is that of the other surface, towards the edge.
  */
+/* The same of a corner and each parameter, t being along that edge; that of the corner is the less.
+ */
+double gw_corner_opening(const gw_surface *corner, int k, const gw_body_frame *frame, gw_vec3 n);
+
 #define GW_EDGE_OPENS 1e-9 /* an n . t that is less by this counts as 0 */
 
 double gw_edge_opening(const gw_surface *edge, const double *z, const gw_body_frame *frame,

@@ -84,10 +84,11 @@ typedef enum gw_surface_kind {
     GW_SURFACE_ELLIPSOID, /* point: the centre, turn, semi_axes */
     GW_SURFACE_FREE_FORM, /* point, turn: the frame of a surface `nurbs`, normal S_u x S_v outward
                            */
-    GW_SURFACE_CURVE      /* point, turn: the frame of a curve `nurbs` */
+    GW_SURFACE_CURVE,     /* point, turn: the frame of a curve `nurbs` */
+    GW_SURFACE_CORNER     /* point: a corner of `sheet`; of unilateral contacts alone */
 } gw_surface_kind;
 
-#define GW_SURFACE_KINDS (GW_SURFACE_CURVE + 1)
+#define GW_SURFACE_KINDS (GW_SURFACE_CURVE + 1) /* that a constraint may name */
 
 typedef struct gw_surface {
     gw_surface_kind kind;
@@ -97,8 +98,9 @@ typedef struct gw_surface {
     gw_quat turn;
     gw_vec3 semi_axes;     /* m */
     const gw_nurbs *nurbs; /* not owned */
-    const gw_nurbs *sheet; /* of a curve that is an edge: its surface (not owned), or NULL, */
-    int end;               /* and which of its edges it is (gw_nurbs.edge) */
+    const gw_nurbs *sheet; /* of an edge (a curve) or a corner: its surface (not owned), or NULL, */
+    int end; /* and which of its edges it is (gw_nurbs.edge), or which corner: 1 at the end of u, +
+                2 at that of v */
 } gw_surface;
 
 /* Relative motion of two surfaces in permanent contact. A cylinder in line contact cannot spin
@@ -342,6 +344,9 @@ bool gw_closure_contact_conforms(const gw_closure_contact *contact, const gw_pos
  * between two poses of a in b: the distance of the surfaces has changed by no more. */
 double gw_closure_contact_moved(const gw_closure_contact *contact, const gw_pose *then,
                                 const gw_pose *now);
+
+/* True where a place is at an edge of a surface, or at an end of a curve, or past it. */
+bool gw_closure_contact_at_edge(const gw_closure_contact *contact, const gw_contact_place *place);
 
 /* True if the normal of a's surface, where it is nearest to b, points away from b. */
 bool gw_closure_contact_faces_away(const gw_closure_contact *contact, const gw_pose *a,

@@ -38,14 +38,16 @@
 #define LEVEL       1e-12 /* rad: a pinned rim below this lies flat */
 #define ROCKS       1e-9  /* m/s, of the mass: impulse with which a rim rocks */
 #define FALLS       16    /* of rims in a step: then they lie */
-#define PASSES      4     /* over edges in a substep: then the contact ends */
-#define REDUNDANT   64    /* contacts that share tractions, at most */
-#define AT_LIMIT    1e-7  /* of mu lambda: all of a group that are so near to it begin to slip */
-#define NEAR_FOLD   0.1   /* of the distance at which a fold holds a contact */
-#define CHANGES     64    /* between sticking and slipping in a step, */
-#define SUBSTEPS    256   /* of a step, repeated ones too, */
-#define EFFORT      4000  /* and columns of responses in a tick: friction is coarse from there */
-#define COARSE      0.05  /* of a step: coarse slip that would end within it stops */
+#define PASSES      16    /* over edges in a step: then the contact ends */
+#define CLOSES                                                                                     \
+    (-0.5 * GW_EDGE_OPENS) /* an edge that ends with a lower n . t is left for the sheet */
+#define REDUNDANT 64       /* contacts that share tractions, at most */
+#define AT_LIMIT  1e-7     /* of mu lambda: all of a group that are so near to it begin to slip */
+#define NEAR_FOLD 0.1      /* of the distance at which a fold holds a contact */
+#define CHANGES   64       /* between sticking and slipping in a step, */
+#define SUBSTEPS  256      /* of a step, repeated ones too, */
+#define EFFORT    4000     /* and columns of responses in a tick: friction is coarse from there */
+#define COARSE    0.05     /* of a step: coarse slip that would end within it stops */
 
 /* True if a contact has a mode: it may lift off, its rim may lie flat, or its branch may end. */
 static bool has_mode(const gw_system *s, int closure)
@@ -191,6 +193,26 @@ static void begin_to_slip(gw_system *s, int closure, gw_vec3 along)
     s->unilateral->mode[closure].phase = GW_CONTACT_SLIPS;
 }
 
+/* The normal of b's surface at the place of a contact. */
+static gw_vec3 normal_of(const gw_system *s, int closure)
+{
+    const gw_closure_contact *k = &s->closures[closure].contact;
+    gw_body_frame b = gw_body_frame_of(s, s->closures[closure].b);
+    gw_vec3 n = gw_patch_at(&k->on_b, k->place.b, &b).n;
+    return k->inside ? gw_neg(n) : n;
+}
+
+/* True where a corner is left along an edge, or an edge across it for the sheet; of others true. */
+static bool leaves_for(const gw_system *s, int closure, const gw_surface *to)
+{
+    const gw_closure_contact *k = &s->closures[closure].contact;
+    gw_body_frame a = gw_body_frame_of(s, s->closures[closure].a);
+    gw_vec3 n = normal_of(s, closure);
+    if (k->on_a.kind == GW_SURFACE_CORNER)
+        return gw_corner_opening(&k->on_a, 1 - to->end / 2, &a, n) < CLOSES;
+    return !k->on_a.sheet || to->sheet || gw_edge_opening(&k->on_a, k->place.a, &a, n) < CLOSES;
+}
+
 /* True if contact `to`, which is open and followed by the caller, continues `closure` where that
  * ends at an edge (gw_contact_place_across()); sets its place. */
 static bool continues_across(const gw_system *s, int closure, int to_index, gw_contact_place *place)
@@ -200,7 +222,8 @@ static bool continues_across(const gw_system *s, int closure, int to_index, gw_c
     bool exchanged = to->a == from->b || to->b == from->a;
     return to_index != closure && from->contact.edged && to->contact.edged && to->unilateral &&
            to->contact.place.known && (same || exchanged) && !is_active(s, to_index) &&
-           gw_contact_place_across(&from->contact, &to->contact, exchanged, place);
+           gw_contact_place_across(&from->contact, &to->contact, exchanged, place) &&
+           leaves_for(s, closure, &to->contact.on_a);
 }
 
 bool gw_system_contact_waits_at_edge(const gw_system *s, int closure)
@@ -276,9 +299,7 @@ static double edge_distance(const gw_system *s, int closure)
     if (!k->on_a.sheet)
         return least;
     gw_body_frame a = gw_body_frame_of(s, s->closures[closure].a);
-    gw_body_frame b = gw_body_frame_of(s, s->closures[closure].b);
-    gw_vec3 n = gw_patch_at(&k->on_b, k->place.b, &b).n;
-    double opens = gw_edge_opening(&k->on_a, k->place.a, &a, k->inside ? gw_neg(n) : n);
+    double opens = gw_edge_opening(&k->on_a, k->place.a, &a, normal_of(s, closure));
     return fmin(least, (opens + GW_EDGE_OPENS) * gw_contact_size(k));
 }
 
@@ -666,7 +687,7 @@ static void begin_contact(gw_system *s, int closure, double zero, ending *first)
 void gw_unilateral_begin_step(gw_system *s, int *effort)
 {
     gw_unilateral_contacts *u = s->unilateral;
-    u->changes = u->falls = u->substeps = u->own_effort = 0;
+    u->changes = u->falls = u->passes = u->substeps = u->own_effort = 0;
     u->effort = effort ? effort : &u->own_effort;
     u->coarse = u->stopped = false;
     u->begins = true;
@@ -702,7 +723,6 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
     for (int i = 0; i < s->closure_count && u->count > 0; i++)
         (searches ? gw_contact_place_release
                   : gw_contact_place_begin)(&s->closures[i].contact.place);
-    u->passes = 0;
     if (u->begins)
         stick_at_rest(s);
     u->coarse = u->coarse || ++u->substeps > SUBSTEPS || *u->effort > EFFORT;

@@ -61,7 +61,7 @@ typedef struct gw_unilateral_contacts {
     gw_contact_friction *friction;
     int changes;    /* between sticking and slipping in this step */
     int falls;      /* of rims in this step */
-    int passes;     /* from contact to contact over edges, since the substep began */
+    int passes;     /* from contact to contact over edges, in this step */
     int substeps;   /* of this step so far, repeated ones too */
     int *effort;    /* columns of responses found in this tick, by their size; */
     int own_effort; /* in this step */

@@ -339,31 +339,53 @@ static bool faces_away(const gw_scene *s, int index, const gw_closure_contact *k
     return k->on_a.kind == GW_SURFACE_FREE_FORM && gw_closure_contact_faces_away(k, &a, &b);
 }
 
-/* Adds the contacts of the edges of a sheet, on a (side 0) or on b (1), with the other surface,
- * after `count` contacts; returns the number of contacts. An edge across from a curve, a cylinder
- * or a plane's sheet has none. */
-static int add_edges(gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS], int count, int side,
-                     bool away)
+/* The contact of an edge or a corner of a sheet, on a (side 0) or on b (1), with the other surface.
+ */
+static gw_closure_contact contact_of_end(const gw_closure_contact *whole, int side, int end)
+{
+    gw_closure_contact c = *whole;
+    c.edged = true;
+    c.on_a = side ? whole->on_b : whole->on_a;
+    c.on_b = side ? whole->on_a : whole->on_b;
+    c.on_a.sheet = c.on_a.nurbs;
+    c.on_a.end = end;
+    c.inside = side ? whole->faces_away : whole->inside;
+    return c;
+}
+
+/* Adds the contacts of the edges of a sheet and of its corners after `count` contacts, the first of
+ * which is that of the whole surfaces; returns the number of contacts. An edge has none with a
+ * curve, a cylinder or a plane. */
+static int add_edges(gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS], int count, int side)
 {
     const gw_closure_contact *whole = &contacts[0];
     const gw_surface *sheet = side ? &whole->on_b : &whole->on_a;
-    const gw_surface *other = side ? &whole->on_a : &whole->on_b;
-    bool round = other->kind == GW_SURFACE_SPHERE || other->kind == GW_SURFACE_ELLIPSOID;
-    if (sheet->kind != GW_SURFACE_FREE_FORM || !(round || other->kind == GW_SURFACE_FREE_FORM))
+    gw_surface_kind other = (side ? &whole->on_a : &whole->on_b)->kind;
+    const gw_nurbs *n = sheet->nurbs;
+    bool meets = other == GW_SURFACE_SPHERE || other == GW_SURFACE_ELLIPSOID ||
+                 other == GW_SURFACE_FREE_FORM;
+    if (sheet->kind != GW_SURFACE_FREE_FORM || !meets)
         return count;
     for (int i = 0; i < 4; i++) {
-        if (!sheet->nurbs->edge[i] || sheet->nurbs->direction[i / 2].closed)
+        if (!n->edge[i] || n->direction[i / 2].closed)
             continue;
         gw_closure_contact *c = &contacts[count++];
-        *c = *whole;
-        c->edged = true;
-        c->on_a = *sheet;
+        *c = contact_of_end(whole, side, i);
         c->on_a.kind = GW_SURFACE_CURVE;
-        c->on_a.nurbs = sheet->nurbs->edge[i];
-        c->on_a.sheet = sheet->nurbs;
-        c->on_a.end = i;
-        c->on_b = *other;
-        c->inside = side ? away : whole->inside;
+        c->on_a.nurbs = n->edge[i];
+    }
+    for (int i = 0; i < 4 && !n->direction[0].closed && !n->direction[1].closed; i++) {
+        const gw_nurbs_direction *u = &n->direction[0], *v = &n->direction[1];
+        const double at[2] = {i & 1 ? u->high : u->low, i >> 1 ? v->high : v->low};
+        gw_nurbs_point corner;
+        if (!n->edge[i & 1] || !n->edge[2 + (i >> 1)])
+            continue;
+        gw_nurbs_evaluate(n, at, 0, NULL, &corner);
+        gw_closure_contact *c = &contacts[count++];
+        *c = contact_of_end(whole, side, i);
+        c->on_a.kind = GW_SURFACE_CORNER;
+        c->on_a.point = gw_add(sheet->point, gw_rotate(sheet->turn, corner.d[0][0]));
+        c->on_a.nurbs = NULL;
     }
     return count;
 }
@@ -375,10 +397,9 @@ int gw_scene_unilateral_places(const gw_scene *s, int index,
     int parts = contacts_of_parts(s, index, contacts, swapped), count = 0, surfaces = parts;
     bool solid = parts == SOLID_PARTS;
     if (parts == 1) {
-        int on_a = add_edges(contacts, parts, 0, false);
-        surfaces = on_a;
         contacts[0].faces_away = faces_away(s, index, contacts, *swapped);
-        parts = add_edges(contacts, on_a, 1, contacts[0].faces_away);
+        surfaces = add_edges(contacts, parts, 0);
+        parts = add_edges(contacts, surfaces, 1);
         contacts[0].edged = parts > 1;
     }
     for (int i = 0; i < parts; i++) {

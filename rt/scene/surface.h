@@ -33,7 +33,7 @@ bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def 
                                bool *swapped, gw_error *error);
 
 #define GW_MAX_UNILATERAL_PARTS                                                                    \
-    9 /* of one contact: a cylinder's rims, side and caps; two sheets and their edges */
+    17 /* of one contact: a cylinder's rims, side and caps; two sheets, their edges and corners */
 #define GW_MAX_UNILATERAL_PLACES                                                                   \
     (GW_MAX_UNILATERAL_PARTS * (GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS))
 

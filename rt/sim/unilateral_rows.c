@@ -117,7 +117,8 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
         if (found && !gw_place_is_taken(u, first, k, &place))
             contact->place = place;
         bool lies = !found && first->line && trial == 0 && first->until_trace <= 0 &&
-                    !gw_line_is_traced(u, first) && gw_line_trace(u, first, &place, a, b);
+                    !gw_closure_contact_at_edge(contact, &place) && !gw_line_is_traced(u, first) &&
+                    gw_line_trace(u, first, &place, a, b);
         if (trial == 0)
             first->past = !found && !lies && gap < 0 && first->sheet < 0;
         return gap;

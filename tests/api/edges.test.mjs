@@ -145,6 +145,14 @@ function over(rolls, gx, x, v, times) {
   return { centres: out, phase };
 }
 
+// The largest distance between the ways of the ball at 1 and 8 kHz.
+function apart(s, seconds) {
+  const [a, b] = [1000, 8000].map((rate) => run({ ...s, rate }, seconds));
+  let most = 0;
+  for (let k = 0; k < a.count; k++) most = Math.max(most, far(a.p(k, 'ball'), b.p(8 * k, 'ball')));
+  return [most, a];
+}
+
 test('a ball pivots about the edge of a sheet and leaves it, or comes back onto the sheet', () => {
   const ends = new Set();
   for (const geometry of [sphere, round()])
@@ -171,14 +179,6 @@ test('a ball pivots about the edge of a sheet and leaves it, or comes back onto 
       }
   assert.deepEqual([...ends].sort(), ['flight', 'sheet']);
 });
-
-// The largest distance between the ways of the ball at 1 and 8 kHz.
-function apart(s, seconds) {
-  const [a, b] = [1000, 8000].map((rate) => run({ ...s, rate }, seconds));
-  let most = 0;
-  for (let k = 0; k < a.count; k++) most = Math.max(most, far(a.p(k, 'ball'), b.p(8 * k, 'ball')));
-  return [most, a];
-}
 
 test('over the edges of a curved sheet, obliquely, with and without slip', () => {
   const saddle = patch(0.5, (x, y) => 0.3 * (x * x - y * y));
@@ -213,6 +213,32 @@ test('over the edges of a curved sheet, obliquely, with and without slip', () =>
         for (let k = 0; k < way.count; k += 2)
           for (const at of border) assert.ok(far(way.p(k, 'ball'), at) > R - 1e-9, `${type} ${p}: tick ${k} at ${at}`);
       }
+});
+
+test('a ball pivots about a corner of a sheet', () => {
+  // along the diagonal as across an edge
+  for (const geometry of [sphere, round()])
+    for (const type of ['rolling', 'sliding', 'pure-rolling']) {
+      const d = 0.05 * Math.SQRT1_2,
+        u = 0.4 * Math.SQRT1_2;
+      const r = run(scene(type, geometry, patch(1), [1 - d, 1 - d, R], [u, u, 0]), 0.5);
+      const times = Array.from({ length: r.count }, (_, k) => k / 1000);
+      const { centres, phase } = over(type !== 'sliding', 0, 0.95, 0.4, times);
+      assert.equal(phase, 'flight');
+      for (let k = 0; k < r.count; k++) {
+        const along = (centres[k][0] - 1) * Math.SQRT1_2,
+          e = far(r.p(k, 'ball'), [1 + along, 1 + along, centres[k][1]]);
+        assert.ok(e < 2e-9, `${geometry.type} ${type}, tick ${k}: ${e} m`);
+      }
+      assert.deepEqual(r.summary.events, [], `${geometry.type} ${type}`);
+    }
+  // beside it: over the edge first, then along that to the corner
+  for (const type of ['rolling', 'sliding'])
+    for (const beside of [0.003, 0.02]) {
+      const [most, r] = apart(scene(type, sphere, patch(1), [0.95, 0.95 - beside, R], [0.3, 0.3, 0]), 0.5);
+      assert.ok(most < 1e-9, `${type} ${beside}: ${most} m`);
+      for (let k = 0; k < r.count; k++) assert.ok(far(r.p(k, 'ball'), [1, 1, 0]) > R - 1e-12, `${type}, tick ${k}`);
+    }
 });
 
 test('a ball that falls onto an edge bounces off it', () => {
