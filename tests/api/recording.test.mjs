@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { command, run, scratch } from './command.mjs';
 
-const web = resolve(import.meta.dirname, '../../web/package.json');
+const web = fileURLToPath(new URL('../../web/package.json', import.meta.url));
 const { McapIndexedReader, McapStreamReader } = createRequire(web)('@mcap/core');
 
 // All messages of a file by topic, read through its index, which checks the sums of its parts.
