@@ -173,8 +173,9 @@ bool gw_line_trace(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
 bool gw_line_is_traced(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first);
 
 /* Traces the line near a place at which the surfaces bend nearly alike, if it is due, and forgets
- * its points where they do not or are far apart. `gap` of the rows is updated. Returns true if its
- * supporting points may come into contact: the surfaces do not rest on a place beside the line. */
+ * its points where they do not or are far from one another. `gap` of the rows is updated. Returns
+ * true if its supporting points may come into contact: the surfaces do not rest on a place beside
+ * the line. */
 bool gw_line_follow(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, double dt,
                     const gw_pose *a, const gw_pose *b, double *gap);
 

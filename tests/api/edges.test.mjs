@@ -2,60 +2,26 @@
 // normal force vanishes, and comes back onto the sheet.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { add, far, G, integrate, run } from './headless.mjs';
+import { add, far, flat, G, integrate, made, run } from './headless.mjs';
 
 const R = 0.1;
 const I = 0.004; // 2/5 m R^2 of 1 kg
 
-// A patch from -size to size with 2 points a side and degree 1, or 4 and degree 3 and these heights.
-function patch(size, heights) {
-  const n = heights ? 4 : 2,
-    knots = [...Array(n).fill(-1), ...Array(n).fill(1)];
-  const at = (i) => size * ((2 * i) / (n - 1) - 1);
-  return {
-    type: 'nurbs-surface',
-    degree: [n - 1, n - 1],
-    knots: [knots, knots],
-    points: Array.from({ length: n }, (_, i) =>
-      Array.from({ length: n }, (_, j) => [at(i), at(j), heights ? heights(at(i), at(j)) : 0]),
-    ),
-  };
-}
+// A saddle of degree 3 from -0.5 to 0.5.
+const at = [0, 1, 2, 3].map((i) => i / 3 - 0.5);
+const saddle = {
+  type: 'nurbs-surface',
+  degree: [3, 3],
+  knots: [
+    [0, 0, 0, 0, 1, 1, 1, 1],
+    [0, 0, 0, 0, 1, 1, 1, 1],
+  ],
+  points: at.map((x) => at.map((y) => [x, y, 0.3 * (x * x - y * y)])),
+};
 
 const sphere = { type: 'sphere', radius: R };
 
-// The same ball as a surface of revolution.
-function round() {
-  const c = Math.SQRT1_2,
-    arc = [
-      [0, -1, 1],
-      [1, -1, c],
-      [1, 0, 1],
-      [1, 1, c],
-      [0, 1, 1],
-    ],
-    circle = [
-      [1, 0, 1],
-      [1, 1, c],
-      [0, 1, 1],
-      [-1, 1, c],
-      [-1, 0, 1],
-      [-1, -1, c],
-      [0, -1, 1],
-      [1, -1, c],
-      [1, 0, 1],
-    ];
-  return {
-    type: 'nurbs-surface',
-    degree: [2, 2],
-    knots: [
-      [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4],
-      [0, 0, 0, 1, 1, 2, 2, 2],
-    ],
-    points: circle.map(([x, y]) => arc.map(([r, z]) => [R * r * x, R * r * y, R * z])),
-    weights: circle.map(([, , w]) => arc.map(([, , v]) => w * v)),
-  };
-}
+const round = made({ convert: sphere });
 
 // A ball on a sheet, rolling at v without slip.
 const scene = (type, geometry, sheet, p, v, more = {}) => ({
@@ -155,7 +121,7 @@ function apart(s, seconds) {
 
 test('a ball pivots about the edge of a sheet and leaves it, or comes back onto the sheet', () => {
   const ends = new Set();
-  for (const geometry of [sphere, round()])
+  for (const geometry of [sphere, round])
     for (const type of ['rolling', 'sliding', 'pure-rolling'])
       for (const [gx, v] of [
         [0, 0.3],
@@ -166,7 +132,7 @@ test('a ball pivots about the edge of a sheet and leaves it, or comes back onto 
       ]) {
         const start = gx < 0 || v > 0.1 ? 0.99 : 0.995;
         const r = run(
-          scene(type, geometry, patch(1), [start, 0, R], [v, 0, 0], { scene: { gravity: [gx, 0, -G] } }),
+          scene(type, geometry, flat(1), [start, 0, R], [v, 0, 0], { scene: { gravity: [gx, 0, -G] } }),
           0.6,
         );
         const times = Array.from({ length: r.count }, (_, k) => k / 1000);
@@ -181,7 +147,6 @@ test('a ball pivots about the edge of a sheet and leaves it, or comes back onto 
 });
 
 test('over the edges of a curved sheet, obliquely, with and without slip', () => {
-  const saddle = patch(0.5, (x, y) => 0.3 * (x * x - y * y));
   // points of the edges u1, v0 and v1: Bezier curves
   const [p, border] = [saddle.points, []];
   for (const control of [p[3], p.map((row) => row[0]), p.map((row) => row[3])])
@@ -217,11 +182,11 @@ test('over the edges of a curved sheet, obliquely, with and without slip', () =>
 
 test('a ball pivots about a corner of a sheet', () => {
   // along the diagonal as across an edge
-  for (const geometry of [sphere, round()])
+  for (const geometry of [sphere, round])
     for (const type of ['rolling', 'sliding', 'pure-rolling']) {
       const d = 0.05 * Math.SQRT1_2,
         u = 0.4 * Math.SQRT1_2;
-      const r = run(scene(type, geometry, patch(1), [1 - d, 1 - d, R], [u, u, 0]), 0.5);
+      const r = run(scene(type, geometry, flat(1), [1 - d, 1 - d, R], [u, u, 0]), 0.5);
       const times = Array.from({ length: r.count }, (_, k) => k / 1000);
       const { centres, phase } = over(type !== 'sliding', 0, 0.95, 0.4, times);
       assert.equal(phase, 'flight');
@@ -235,7 +200,7 @@ test('a ball pivots about a corner of a sheet', () => {
   // beside it: over the edge first, then along that to the corner
   for (const type of ['rolling', 'sliding'])
     for (const beside of [0.003, 0.02]) {
-      const [most, r] = apart(scene(type, sphere, patch(1), [0.95, 0.95 - beside, R], [0.3, 0.3, 0]), 0.5);
+      const [most, r] = apart(scene(type, sphere, flat(1), [0.95, 0.95 - beside, R], [0.3, 0.3, 0]), 0.5);
       assert.ok(most < 1e-9, `${type} ${beside}: ${most} m`);
       for (let k = 0; k < r.count; k++) assert.ok(far(r.p(k, 'ball'), [1, 1, 0]) > R - 1e-12, `${type}, tick ${k}`);
     }
@@ -246,7 +211,7 @@ test('a ball that falls onto an edge bounces off it', () => {
   for (const d of [0.02, 0.06]) {
     const height = 0.3,
       rise = Math.sqrt(R * R - d * d);
-    const s = scene('sliding', sphere, patch(1), [1 + d, 0.2, rise + height], [0, 0, 0], {
+    const s = scene('sliding', sphere, flat(1), [1 + d, 0.2, rise + height], [0, 0, 0], {
       material: { restitution: 1 },
     });
     const r = run(s, 0.4);
@@ -263,7 +228,7 @@ test('a ball that falls onto an edge bounces off it', () => {
 test('a sheet that floats keeps both momenta while a ball comes over its edge', () => {
   const sheet = { fixed: false, free: true, body: { mass: 2, inertia: [0.2, 0.2, 0.4, 0, 0, 0] } };
   for (const type of ['rolling', 'sliding']) {
-    const s = scene(type, sphere, patch(0.5), [0.35, 0.05, R], [1.8, 0.3, 0], {
+    const s = scene(type, sphere, flat(0.5), [0.35, 0.05, R], [1.8, 0.3, 0], {
       sheet,
       scene: {
         gravity: [0, 0, 0],

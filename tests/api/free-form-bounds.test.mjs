@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { command, scratch } from './command.mjs';
+import { flat } from './headless.mjs';
 
 const half = Math.SQRT1_2;
 const around = [1, 1, 0, -1, -1, -1, 0, 1, 1];
@@ -177,15 +178,6 @@ test('what rests on a bound lies still: flat, on its rim, in a groove, over a ri
     knots: [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4],
     points: around.map((x, i) => [r * x, r * around[(i + 6) % 8], 0]),
     weights: around.map((_, i) => (i % 2 ? half : 1)),
-  });
-  const flat = (size) => ({
-    type: 'nurbs-surface',
-    degree: [1, 1],
-    knots: [
-      [0, 0, 1, 1],
-      [0, 0, 1, 1],
-    ],
-    points: [-size, size].map((x) => [-size, size].map((y) => [x, y, 0])),
   });
   const groove = {
     ...flat(1),

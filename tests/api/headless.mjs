@@ -19,6 +19,24 @@ export function command(scene, ...more) {
   return spawnSync(guideway, ['run', file, ...more], { encoding: 'utf8', maxBuffer: 1 << 26 });
 }
 
+// A free-form shape as `guideway surface` makes it: { convert: .. } or { revolve: .. }, say.
+export function made(from) {
+  const done = spawnSync(guideway, ['surface', '-'], { input: JSON.stringify(from), encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stderr);
+  return JSON.parse(done.stdout).geometry;
+}
+
+// A flat sheet from -size to size.
+export const flat = (size) => ({
+  type: 'nurbs-surface',
+  degree: [1, 1],
+  knots: [
+    [0, 0, 1, 1],
+    [0, 0, 1, 1],
+  ],
+  points: [-size, size].map((x) => [-size, size].map((y) => [x, y, 0])),
+});
+
 // A CSV, its cells by row and column's name.
 export function table(file) {
   const [head, ...rows] = readFileSync(file, 'utf8')

@@ -1,29 +1,14 @@
 // Surfaces that come to touch along a line: rings that settle flat, by ever faster impacts on alternating sides.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { command as spawn } from './command.mjs';
-import { about, G, run } from './headless.mjs';
+import { about, flat, G, made, run } from './headless.mjs';
 import { near } from './running.mjs';
 
 const RING = 0.1,
   TUBE = 0.03;
-const converted = (shape) => JSON.parse(spawn(['surface', '-'], JSON.stringify({ convert: shape })).out).geometry;
-const torus = converted({ type: 'torus', radius: RING, tube_radius: TUBE });
+const torus = made({ convert: { type: 'torus', radius: RING, tube_radius: TUBE } });
 
-const sheet = (size) => ({
-  id: 'sheet',
-  geometry: {
-    type: 'nurbs-surface',
-    degree: [1, 1],
-    knots: [
-      [0, 0, 1, 1],
-      [0, 0, 1, 1],
-    ],
-    points: [-size, size].map((x) => [-size, size].map((y) => [x, y, 0])),
-  },
-  fixed: true,
-  material: 'm',
-});
+const sheet = (size) => ({ id: 'sheet', geometry: flat(size), fixed: true, material: 'm' });
 
 const falls = (restitution, pose, velocity = { v: [0, 0, 0], w: [0, 0, 0] }) => ({
   gravity: [0, 0, -G],
@@ -126,17 +111,6 @@ test('a wire ring settles flat', () => {
 // Round ends, which touch in a point, and a straight side between them: one end strikes, and then the other.
 test('a rod with round ends falls on its side, and rolls on at two thirds of its speed', () => {
   const [r, half, c] = [0.05, 0.1, Math.SQRT1_2];
-  const circle = [
-    [1, 0, 1],
-    [1, 1, c],
-    [0, 1, 1],
-    [-1, 1, c],
-    [-1, 0, 1],
-    [-1, -1, c],
-    [0, -1, 1],
-    [1, -1, c],
-    [1, 0, 1],
-  ];
   const profile = [
     [0, -half - r, 1],
     [r, -half - r, c],
@@ -146,16 +120,17 @@ test('a rod with round ends falls on its side, and rolls on at two thirds of its
     [r, half + r, c],
     [0, half + r, 1],
   ];
-  const rod = {
-    type: 'nurbs-surface',
-    degree: [2, 2],
-    knots: [
-      [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4],
-      [0, 0, 0, 1, 1, 2, 2, 3, 3, 3],
-    ],
-    points: circle.map(([x, y]) => profile.map(([out, z]) => [out * x, out * y, z])),
-    weights: circle.map(([, , w]) => profile.map(([, , v]) => v * w)),
-  };
+  const rod = made({
+    revolve: {
+      profile: {
+        type: 'nurbs-curve',
+        degree: 2,
+        knots: [0, 0, 0, 1, 1, 2, 2, 3, 3, 3],
+        points: profile.map(([out, z]) => [out, 0, z]),
+        weights: profile.map(([, , weight]) => weight),
+      },
+    },
+  });
   for (const [type, friction, speed] of [
     ['sliding', undefined, 0.3],
     ['rolling', 0.3, 0.2],
