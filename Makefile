@@ -97,7 +97,7 @@ $(BUILD)/obj/rt/dynamics/system_tree.o: OPT += -O3
 
 # Loops over axes and columns of a stage unroll: a sixteenth of a guided body's step, a tenth of one
 # on a surface; and those over tangents of two surfaces: a thirtieth of a step that rolls.
-$(addprefix $(BUILD)/obj/rt/dynamics/,guided.o guided_edges.o guided_floating.o surface_contact.o contact_places.o \
+$(addprefix $(BUILD)/obj/rt/dynamics/,guided.o guided_edges.o guided_floating.o surface_contact.o contact_points.o \
     line_contact.o): OPT += -O3
 
 # Loops over three parts and a triangle of a matrix, each a few vectors: without them a sixth less.

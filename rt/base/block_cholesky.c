@@ -12,9 +12,10 @@
 
 struct gw_block_matrix {
     int count, below_count;
-    int *place;         /* in the order of elimination, by row as the caller counts */
-    int *start, *below; /* of column j: places start[j] .. start[j + 1] of the rows below, rising */
-    gw_block *diagonal, *block;               /* by place; as `below` */
+    int *position; /* in the order of elimination, by row as the caller counts */
+    int *start,
+        *below; /* of column j: positions start[j] .. start[j + 1] of the rows below, rising */
+    gw_block *diagonal, *block;               /* by position; as `below` */
     gw_block *diagonal_factor, *block_factor; /* the same of L */
     double *x;
 };
@@ -91,7 +92,7 @@ static void list_columns(gw_block_matrix *m, const graph *g, const int *order)
         m->start[j] = n;
         for (int k = 0; k < m->count; k++)
             if (are_neighbours(g, order[j], k))
-                m->below[n++] = m->place[k];
+                m->below[n++] = m->position[k];
         qsort(m->below + m->start[j], (size_t)(n - m->start[j]), sizeof *m->below, compare_degrees);
     }
     m->start[m->count] = n;
@@ -106,7 +107,7 @@ static int find_order(gw_block_matrix *m, graph *g, int *order)
     for (int j = 0; j < m->count; j++) {
         order[j] = least_degree(g);
         below += g->degree[order[j]];
-        m->place[order[j]] = j;
+        m->position[order[j]] = j;
         eliminate_row(g, order[j]);
     }
     return below;
@@ -115,12 +116,12 @@ static int find_order(gw_block_matrix *m, graph *g, int *order)
 static bool take_structure(gw_block_matrix *m, graph *g, int *order)
 {
     size_t n = (size_t)m->count + 1;
-    m->place = calloc(n, sizeof *m->place);
+    m->position = calloc(n, sizeof *m->position);
     m->start = calloc(n, sizeof *m->start);
     m->diagonal = calloc(n, sizeof *m->diagonal);
     m->diagonal_factor = calloc(n, sizeof *m->diagonal_factor);
     m->x = calloc(n * GW_BLOCK, sizeof *m->x);
-    if (!m->place || !m->start || !m->diagonal || !m->diagonal_factor || !m->x)
+    if (!m->position || !m->start || !m->diagonal || !m->diagonal_factor || !m->x)
         return false;
     m->below_count = find_order(m, g, order);
     size_t below = (size_t)m->below_count + 1;
@@ -163,7 +164,7 @@ void gw_block_matrix_destroy(gw_block_matrix *m)
 {
     if (!m)
         return;
-    free(m->place);
+    free(m->position);
     free(m->start);
     free(m->below);
     free(m->diagonal);
@@ -179,7 +180,7 @@ void gw_block_matrix_destroy(gw_block_matrix *m)
 double *gw_block_matrix_at(gw_block_matrix *m, int i, int k, bool *transposed)
 {
     assert(i >= 0 && i < m->count && k >= 0 && k < m->count);
-    int row = m->place[i], column = m->place[k];
+    int row = m->position[i], column = m->position[k];
     *transposed = row < column;
     if (row == column)
         return m->diagonal[row][0];
@@ -284,7 +285,7 @@ void gw_block_matrix_solve(gw_block_matrix *m, double *x)
 {
     assert(m && x);
     for (int i = 0; i < m->count; i++)
-        memcpy(m->x + GW_BLOCK * m->place[i], x + GW_BLOCK * i, GW_BLOCK * sizeof *x);
+        memcpy(m->x + GW_BLOCK * m->position[i], x + GW_BLOCK * i, GW_BLOCK * sizeof *x);
     for (int j = 0; j < m->count; j++) {
         double *own = m->x + GW_BLOCK * j;
         for (int i = 0; i < GW_BLOCK; i++) {
@@ -314,5 +315,5 @@ void gw_block_matrix_solve(gw_block_matrix *m, double *x)
         }
     }
     for (int i = 0; i < m->count; i++)
-        memcpy(x + GW_BLOCK * i, m->x + GW_BLOCK * m->place[i], GW_BLOCK * sizeof *x);
+        memcpy(x + GW_BLOCK * i, m->x + GW_BLOCK * m->position[i], GW_BLOCK * sizeof *x);
 }

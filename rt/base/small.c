@@ -150,7 +150,7 @@ static void householder_vector(const double a[6], int k, double norm, double u[6
         u[j] /= length;
 }
 
-/* Brings row i to place k. */
+/* Brings row i to position k. */
 static void swap_rows(double (*a)[6], int *order, int i, int k)
 {
     for (int j = 0; j < 6; j++) {

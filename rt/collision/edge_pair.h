@@ -1,7 +1,7 @@
 /*
  * Where two edges are nearest: each straight, or a circle (the rim of a cylinder or a cone), given
  * by a point, the unit tangent e and the curvature vector k there (1/m, towards the centre; zero:
- * straight). At a way s along the tangent, seen from the centre,
+ * straight). At a distance s along the tangent, seen from the centre,
  *
  *   c = 1 / sqrt(1 + |k|^2 s^2)
  *   x' = x + s c (e + s c / (1 + c) k),   e' = c (e + s k),   k' = c (k - s |k|^2 e)

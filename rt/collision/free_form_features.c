@@ -504,7 +504,8 @@ static bool rim_lies(const gw_free_form_query *q, const gw_manifold_point *m, do
     return up > LIES || (s->core == GW_CORE_CYLINDER && up < -LIES);
 }
 
-/* Points of such a rim that are fixed in the solid, so that each keeps its place while it lies. */
+/* Points of such a rim that are fixed in the solid, so that each stays where it is while it lies.
+ */
 static int add_rim_points(const gw_free_form_query *q, double z, const gw_manifold_point *near,
                           gw_manifold_point points[RIM_POINTS])
 {
@@ -638,7 +639,7 @@ static void gather_ball(const gw_free_form_query *q, gw_vec3 x, double radius, u
         gather(q, g, &m);
 }
 
-/* A line with balls about its points: each place between its ends where it is nearest. */
+/* A line with balls about its points: each point between its ends where it is nearest. */
 static void gather_line(const gw_free_form_query *q, const curve *c, uint32_t feature, gathered *g)
 {
     enum { SAMPLES = 5 };
@@ -822,7 +823,7 @@ static bool edge_of_side(const gw_edged_form *edged, int triangle, int k, curve 
     return false;
 }
 
-/* A place along such an edge: its foot, and the slope of its height. */
+/*/* A point along such an edge: its foot, and the slope of its height. */
 typedef struct edge_place {
     bool known;
     double at, slope;

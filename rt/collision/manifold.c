@@ -341,7 +341,7 @@ static gw_curvatures bend_around(const gw_support_feature *s, gw_vec3 n, double 
 
 /* Points or segments of both. Where segments cross, the normal is across both. Else, where one is
  * rounded, it follows the points, or goes round the segment that the other's point is beside; where
- * they are in one place or both are sharp it is that of the distance, fixed to the edge, or to b.
+ * they are at one point or both are sharp it is that of the distance, fixed to the edge, or to b.
  */
 static void add_nearest(builder *m, const gw_support_feature *a, double x,
                         const gw_support_feature *b, double y)

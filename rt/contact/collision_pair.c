@@ -142,7 +142,7 @@ static void keep_contact(gw_world *w, int pair, const gw_contact_candidate *cand
 }
 
 /* The nearest continuous contact of the same bodies that is not kept, NULL: none. While a body
- * tips, features with different keys touch at one place in turn. */
+ * tips, features with different keys touch at one point in turn. */
 static gw_contact *contact_to_continue(gw_world *w, const gw_contact_candidate *candidate)
 {
     gw_contact *best = NULL;

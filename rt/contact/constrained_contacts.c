@@ -32,11 +32,12 @@ static double tilt_of(const gw_world *w, const gw_contact *c)
     return on_a->kind == GW_SURFACE_RIM ? gw_norm(gw_cross(axis, c->now.normal)) : 1;
 }
 
-/* True for a place of surfaces that touch nearly along a line: its supporting points hold them. */
+/* True for a contact point of surfaces that touch nearly along a line: its supporting points hold
+ * them. */
 static bool is_on_line(const gw_contact *c)
 {
     const gw_closure_contact *contact = &c->candidate.row->surfaces;
-    return contact->on_a.kind != GW_SURFACE_RIM && contact->place.pinned;
+    return contact->on_a.kind != GW_SURFACE_RIM && contact->point.pinned;
 }
 
 bool gw_contact_may_be_constrained(const gw_world *w, const gw_contact *c)
@@ -46,7 +47,7 @@ bool gw_contact_may_be_constrained(const gw_world *w, const gw_contact *c)
            c->now.gap >= -GW_CONTACT_HELD_SLACK && tilt_of(w, c) > TILTED && !is_on_line(c);
 }
 
-/* True if two contacts are places of the same surfaces. */
+/* True if two contacts are contact points of the same surfaces. */
 static bool same_surfaces(const gw_contact *x, const gw_contact *y)
 {
     const gw_unilateral_row *a = x->candidate.row, *b = y->candidate.row;
@@ -82,11 +83,11 @@ static bool comes_to_rest(const gw_world *w, const gw_contact *c)
 static void constrain(gw_world *w, gw_contact *c, double t)
 {
     const gw_unilateral_row *row = c->candidate.row;
-    const gw_contact_place *place = &row->surfaces.place;
+    const gw_contact_point *point = &row->surfaces.point;
     int m = gw_contact_any_system(c);
     bool overlaps = c->now.gap < -GW_CONTACT_CLOSED_GAP;
     c->constrained =
-        gw_system_activate_contact(row->system, row->closure, place->known ? place : NULL);
+        gw_system_activate_contact(row->system, row->closure, point->known ? point : NULL);
     c->unconstrained = !c->constrained;
     if (!c->constrained)
         return;

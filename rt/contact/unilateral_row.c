@@ -39,20 +39,20 @@ static gw_gap from_line(const gw_element *line, gw_vec3 x)
     return length_of(gw_reject(gw_sub(x, line->p), line->d), gw_any_normal(line->d), x);
 }
 
-/* The nearest of the row's places, or the first one; searched for where it has none. */
-static gw_distance_place place_of(const gw_unilateral_row *row, const gw_element *a,
-                                  const gw_element *b, gw_distance_at *at)
+/* The nearest of the row's minima, or the first one; searched for where it has none. */
+static gw_distance_minimum minimum_of(const gw_unilateral_row *row, const gw_element *a,
+                                      const gw_element *b, gw_distance_at *at)
 {
-    gw_distance_place least = {.known = false};
+    gw_distance_minimum least = {.known = false};
     gw_distance_at there;
-    for (int i = 0; i < (row->nearest ? GW_BOUND_PLACES : 1); i++) {
-        gw_distance_place place = row->minima[i];
-        if (!place.known)
+    for (int i = 0; i < (row->nearest ? GW_BOUND_MINIMA : 1); i++) {
+        gw_distance_minimum minimum = row->minima[i];
+        if (!minimum.known)
             continue;
-        gw_distance_follow(a, b, row->of, &place, &there);
+        gw_distance_follow(a, b, row->of, &minimum, &there);
         if (least.known && gw_distance(at->on_a, at->on_b) <= gw_distance(there.on_a, there.on_b))
             continue;
-        least = place;
+        least = minimum;
         *at = there;
     }
     if (!least.known)
@@ -63,7 +63,7 @@ static gw_distance_place place_of(const gw_unilateral_row *row, const gw_element
 static gw_gap from_free_form(const gw_unilateral_row *row, const gw_element *a, const gw_element *b)
 {
     gw_distance_at at;
-    place_of(row, a, b, &at);
+    minimum_of(row, a, b, &at);
     gw_gap g = gap_along(at.normal, at.value, at.at);
     g.general = fabs(gw_norm2(at.normal) - 1) > UNIT;
     return g;
@@ -120,9 +120,9 @@ static gw_gap angle_to_shape(const gw_unilateral_row *row, const gw_element *a, 
     const gw_element *shape = is_a ? a : b, *other = is_a ? b : a;
     gw_element point = {.kind = GW_POINT, .p = other->p};
     gw_distance_at at;
-    gw_distance_place place = place_of(row, is_a ? a : &point, is_a ? &point : b, &at);
+    gw_distance_minimum minimum = minimum_of(row, is_a ? a : &point, is_a ? &point : b, &at);
     gw_vec3 d = other->d, t, gradient;
-    gw_distance_direction(is_a ? a : &point, is_a ? &point : b, &place, d, &t, &gradient);
+    gw_distance_direction(is_a ? a : &point, is_a ? &point : b, &minimum, d, &t, &gradient);
     gw_vec3 c = gw_cross(d, t);
     double s = gw_norm(c), cosine = gw_dot(d, t);
     bool mixed = (other->kind == GW_LINE) == (shape->kind == GW_SURFACE);

@@ -46,20 +46,20 @@ typedef enum gw_unilateral_traction {
     GW_TRACTION_SLIP_AND_SPIN /* nor spin about the normal */
 } gw_unilateral_traction;
 
-#define GW_BOUND_PLACES   4 /* local minima of one bound that are followed at once at most */
+#define GW_BOUND_MINIMA   4 /* local minima of one bound that are followed at once at most */
 #define GW_BOUND_SUPPORTS 6 /* fixed points of a shape beside them */
 
 typedef struct gw_unilateral_row {
     gw_unilateral_kind kind;
-    gw_element a, b;                           /* in the bodies' frames */
-    double value;                              /* d (m) or a (rad) */
-    double sign;                               /* 1: at least the value; -1: at most */
-    double length;                             /* L (m), of an angle */
-    gw_distance_kind of;                       /* of a free-form shape; */
-    gw_distance_place minima[GW_BOUND_PLACES]; /* the first one is followed, */
-    bool nearest;                              /* or the nearest one of all */
-    gw_vec3 axis;                              /* of a turn, in the frame of b, */
-    bool axis_in_a;                            /* or of a */
+    gw_element a, b;                             /* in the bodies' frames */
+    double value;                                /* d (m) or a (rad) */
+    double sign;                                 /* 1: at least the value; -1: at most */
+    double length;                               /* L (m), of an angle */
+    gw_distance_kind of;                         /* of a free-form shape; */
+    gw_distance_minimum minima[GW_BOUND_MINIMA]; /* the first one is followed, */
+    bool nearest;                                /* or the nearest one of all */
+    gw_vec3 axis;                                /* of a turn, in the frame of b, */
+    bool axis_in_a;                              /* or of a */
     double near;              /* of a turn: the angle is the one nearest to this (rad), */
     int joint, coordinate;    /* and the system's coordinate that counts whole turns */
     bool limits;              /* that coordinate, be it a turn or a slide: sign (q - value) >= 0 */

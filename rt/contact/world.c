@@ -426,7 +426,7 @@ static gw_contact_status state_of(const gw_contact *c)
     return c->constrained || (c->continuous && presses) ? GW_CONTACT_CONTINUOUS : GW_CONTACT_NONE;
 }
 
-int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
+int gw_world_contacts(const gw_world *w, gw_contact_data *points, int capacity)
 {
     assert(w && capacity >= 0 && (capacity == 0 || points));
     int count = 0;
@@ -436,15 +436,15 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
         gw_vec3 couple;
         if (state == GW_CONTACT_NONE && (c->now.gap >= 0 || c->spurious))
             continue;
-        points[count++] = (gw_contact_point){.a = c->candidate.a,
-                                             .b = c->candidate.b,
-                                             .state = state,
-                                             .point = c->now.at_a,
-                                             .normal = c->now.normal,
-                                             .force = gw_contact_force(w, c, &couple),
-                                             .impulse = c->impulse,
-                                             .gap = c->now.gap,
-                                             .row = c->candidate.row};
+        points[count++] = (gw_contact_data){.a = c->candidate.a,
+                                            .b = c->candidate.b,
+                                            .state = state,
+                                            .point = c->now.at_a,
+                                            .normal = c->now.normal,
+                                            .force = gw_contact_force(w, c, &couple),
+                                            .impulse = c->impulse,
+                                            .gap = c->now.gap,
+                                            .row = c->candidate.row};
     }
     return count;
 }

@@ -83,7 +83,7 @@ typedef enum gw_contact_status {
 } gw_contact_status;
 
 /* A contact as reported by gw_world_contacts(). */
-typedef struct gw_contact_point {
+typedef struct gw_contact_data {
     int a, b; /* bodies */
     gw_contact_status state;
     gw_vec3 point, normal;               /* world; the normal points from b towards a */
@@ -91,7 +91,7 @@ typedef struct gw_contact_point {
     double impulse;                      /* along the normal in the last step (N s) */
     double gap;                          /* m */
     const struct gw_unilateral_row *row; /* of a unilateral constraint, else NULL */
-} gw_contact_point;
+} gw_contact_data;
 
 /* A collision state resolved in the last step: contacts that collide at once (impulsive-forces IV).
  * A self-contact counts once on each link under gw_contact_rules.self_each_link, as in the paper.
@@ -211,7 +211,7 @@ void gw_world_step_all(gw_world *world, gw_world_system *systems, double dt,
 
 /* The contacts that are closed now or collided in the last step; returns how many, at most
  * `capacity`. RT safe. */
-int gw_world_contacts(const gw_world *world, gw_contact_point *points, int capacity);
+int gw_world_contacts(const gw_world *world, gw_contact_data *points, int capacity);
 
 /* The collision states of the last step, in their order; returns how many, at most `capacity` and
  * GW_WORLD_RECORDED_COLLISIONS. RT safe. */

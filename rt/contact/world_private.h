@@ -308,7 +308,7 @@ struct gw_world {
     gw_contact_waveform *waveforms;      /* of each contact, in this substep */
     bool pressed[GW_MAX_MODELS];         /* forces of springs acted at a stage of its last trial */
     gw_lockstep *lockstep;               /* systems of an island that step together */
-    int lockstep_of[GW_MAX_MODELS];      /* a system's place there in its last trial, -1: none */
+    int lockstep_of[GW_MAX_MODELS];      /* a system's index there in its last trial, -1: none */
     unsigned motion_epoch;               /* grows as substeps begin and end */
 
     /* collisions: collision_response.c */
@@ -366,8 +366,8 @@ static inline int gw_contact_any_system(const gw_contact *c)
 /* True for a unilateral contact that its system may hold. */
 bool gw_contact_may_be_constrained(const gw_world *w, const gw_contact *c);
 
-/* True for a supporting point of surfaces that rest on a constrained place beside it: it bears
- * nothing. */
+/* True for a supporting point of surfaces that rest on a constrained contact point beside it: it
+ * bears nothing. */
 bool gw_contact_lies_beside_constrained(const gw_world *w, const gw_contact *c);
 
 /* At the start of a substep: makes the resting ones of the active part constrained. Before a
@@ -685,7 +685,7 @@ bool gw_any_load_turns_far(const gw_world *w);
 static inline int gw_contact_row_work(const gw_contact *c)
 {
     const gw_unilateral_row *row = c->candidate.row;
-    return row && ((row->kind == GW_UNILATERAL_SURFACES && row->surfaces.place.known) ||
+    return row && ((row->kind == GW_UNILATERAL_SURFACES && row->surfaces.point.known) ||
                    ((row->kind == GW_UNILATERAL_DISTANCE || row->kind == GW_UNILATERAL_ANGLE) &&
                     (gw_is_free_form(row->a.kind) || gw_is_free_form(row->b.kind))));
 }

@@ -1,7 +1,7 @@
 /*
  * The common normal of two curved surfaces: points of both with their derivatives, the equations of
- * surface_contact.c at a place, and Newton's method on them. For the files about contacts of
- * surfaces, surface_contact.c and contact_places.c; RT safe.
+ * surface_contact.c at a contact point, and Newton's method on them. For the files about contacts
+ * of surfaces, surface_contact.c and contact_points.c; RT safe.
  */
 #ifndef GW_DYNAMICS_COMMON_NORMAL_H
 #define GW_DYNAMICS_COMMON_NORMAL_H
@@ -12,7 +12,7 @@
 #define GW_NEWTON_STEPS 20
 #define GW_CONVERGED    1e-8 /* of the size: after a step this short the error is of its square */
 #define GW_FARTHEST     0.25 /* of the size: the longest Newton step over a surface */
-#define GW_JUMP         0.2  /* of the size: a longer way must be that of a linear prediction */
+#define GW_JUMP         0.2  /* of the size: a longer path must be that of a linear prediction */
 #define GW_CONTRACTION  0.25 /* of the first step: a second one this short confirms it */
 #define GW_CONFORMING   1e-7 /* of the inverse size: the least relative curvature */
 
@@ -26,7 +26,7 @@ typedef struct gw_patch {
     double xy[2];
 } gw_patch;
 
-/* Point, derivatives and normal in the body's frame, by coordinates of the place. */
+/* Point, derivatives and normal in the body's frame, by coordinates of the contact point. */
 typedef struct gw_raw_patch {
     gw_vec3 p, n, d[2], dd[3];
     bool beyond;
@@ -42,10 +42,10 @@ gw_raw_patch gw_raw_patch_at(const gw_surface *surface, const double *z);
 /* The same in world axes, in coordinates whose tangents are orthonormal. */
 gw_patch gw_patch_at(const gw_surface *surface, const double *z, const gw_body_frame *frame);
 
-/* Moves a place by y along the tangents of its patch. */
+/* Moves a contact point by y along the tangents of its patch. */
 void gw_patch_move(const gw_surface *surface, const gw_patch *patch, const double y[2], double *z);
 
-/* Both sides at a place, and the matrices of the equations above. */
+/* Both sides at a contact point, and the matrices of the equations above. */
 typedef struct gw_normal_system {
     gw_patch a, b;
     gw_vec3 n, d;
@@ -59,48 +59,49 @@ bool gw_invert2(const double m[2][2], double out[2][2]);
 
 /* False where H is singular. */
 bool gw_normal_system_at(const gw_closure_contact *contact, const gw_body_frame *a,
-                         const gw_body_frame *b, const gw_contact_place *place,
+                         const gw_body_frame *b, const gw_contact_point *point,
                          gw_normal_system *s);
 
 /* The smaller eigenvalue of K (1/m), which is symmetric at a common normal. */
 double gw_least_relative_curvature(const gw_normal_system *s);
 
-/* The way of Newton's method along a branch. Small bodies that are fast go far within a step, but
+/* The path of Newton's method along a branch. Small bodies that are fast go far within a step, but
  * there the first step, the linear prediction, goes as far, and the second one is a small share of
  * it (the monotonicity test of Deuflhard 2004, theta <= 1/4): the branch is the same. */
-typedef struct gw_branch_way {
+typedef struct gw_branch_length {
     double total, first; /* (m) */
     bool predicted;
     int steps;
-} gw_branch_way;
+} gw_branch_length;
 
-/* Adds a step (m); false where the branch is left: the way is long, and not as predicted (with
- * theta = 1/4 the whole way is at most 4/3 of the first step). */
-static inline bool gw_branch_way_add(gw_branch_way *way, double step, double size)
+/* Adds a step (m); false where the branch is left: the path is long, and not as predicted (with
+ * theta = 1/4 the whole path is at most 4/3 of the first step). */
+static inline bool gw_branch_length_add(gw_branch_length *length, double step, double size)
 {
-    way->total += step;
-    if (way->steps++ == 0)
-        way->first = step;
-    else if (way->steps == 2)
-        way->predicted = step < GW_CONTRACTION * way->first;
-    return way->steps == 1 || way->total < GW_JUMP * size ||
-           (way->predicted && way->total < 4.0 / 3 * way->first);
+    length->total += step;
+    if (length->steps++ == 0)
+        length->first = step;
+    else if (length->steps == 2)
+        length->predicted = step < GW_CONTRACTION * length->first;
+    return length->steps == 1 || length->total < GW_JUMP * size ||
+           (length->predicted && length->total < 4.0 / 3 * length->first);
 }
 
 /* How far Newton's method may go from its start. DESCEND: a's point takes the step of |K|, so that
  * it converges to a minimum of the gap, not to a maximum or a saddle. */
 typedef enum gw_newton_reach { GW_ON_BRANCH, GW_ANYWHERE, GW_DESCEND } gw_newton_reach;
 
-/* Newton's method from a place; false where it does not converge within its reach. */
+/* Newton's method from a contact point; false where it does not converge within its reach. */
 bool gw_common_normal_follow(const gw_closure_contact *contact, const gw_body_frame *a,
-                             const gw_body_frame *b, gw_newton_reach reach, gw_contact_place *place,
+                             const gw_body_frame *b, gw_newton_reach reach, gw_contact_point *point,
                              gw_normal_system *s);
 
 /* Sample `i` of a surface or curve for a search; false past the last. */
 bool gw_surface_sample(const gw_surface *surface, int i, double z[3]);
 
-/* The place of a surface near the point x of its body's frame, the closest where that is simple. */
-void gw_surface_place_near(const gw_surface *surface, gw_vec3 x, double z[3]);
+/* The contact point of a surface near the point x of its body's frame, the closest where that is
+ * simple. */
+void gw_surface_point_near(const gw_surface *surface, gw_vec3 x, double z[3]);
 
 /* Moves z off an apex or a corner, where an edge degenerates to a point that is no pole and the
  * derivative by a parameter vanishes. */

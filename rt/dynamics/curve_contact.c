@@ -35,7 +35,7 @@
 #define CONVERGED    1e-8  /* of the size: after a step this short the error is of its square */
 #define THERE        1e-14 /* of the size: no step */
 #define FARTHEST     0.25  /* of the size: the longest Newton step along a curve */
-#define JUMP         0.2   /* of the size: a total way this long has left the branch */
+#define JUMP         0.2   /* of the size: a total path this long has left the branch */
 #define CONFORMING   1e-7  /* of the inverse size: the least relative curvature */
 #define TURNED       0.7   /* of a unit vector: e is chosen again when its component is smaller */
 #define SAMPLES      24    /* of a curve, for a search */
@@ -150,7 +150,7 @@ static bool is_beyond(const gw_surface *s, double z)
 
 /* ---- the pair ------------------------------------------------------------------------------- */
 
-/* Both curves at a place, with F, h and their derivatives by s and t. */
+/* Both curves at a contact point, with F, h and their derivatives by s and t. */
 typedef struct pair {
     gw_vec3 a[4], b[4], e; /* e in world axes */
     double f[2], inverse[2][2];
@@ -172,12 +172,12 @@ GW_LANE_INLINE void functions(bool second, const jet3 *d, const jet3 *a, const j
 
 GW_TARGET_CLONES
 static bool pair_at(const gw_closure_contact *k, const gw_body_frame *fa, const gw_body_frame *fb,
-                    const gw_contact_place *place, pair *x)
+                    const gw_contact_point *point, pair *x)
 {
     const gw_vec3 none = {0, 0, 0};
-    curve_at(&k->on_a, fa, place->a[0], x->a);
-    curve_at(&k->on_b, fb, place->b[0], x->b);
-    x->e = gw_mat3_mul(&fb->turn, place->across);
+    curve_at(&k->on_a, fa, point->a[0], x->a);
+    curve_at(&k->on_b, fb, point->b[0], x->b);
+    x->e = gw_mat3_mul(&fb->turn, point->across);
     jet f[2][2], h[2][GW_CURVE_ROWS]; /* by s, by t */
     for (int i = 0; i < 2; i++) {
         gw_vec3 moved = i ? gw_neg(x->b[1]) : x->a[1];
@@ -221,7 +221,7 @@ static double signed_curvature(const pair *x)
 }
 
 /* Chooses e again if the present one is unsuitable, with the curves at `x`; false if it is kept. */
-static bool choose_direction(const gw_body_frame *b, double size, gw_contact_place *place,
+static bool choose_direction(const gw_body_frame *b, double size, gw_contact_point *point,
                              const pair *x)
 {
     gw_vec3 k, t = gw_unit(x->b[1]), old = gw_mul_add(x->e, -gw_dot(x->e, t), t);
@@ -233,20 +233,21 @@ static bool choose_direction(const gw_body_frame *b, double size, gw_contact_pla
         return false;
     }
     gw_vec3 e = gw_scale((gw_dot(old, k) < 0 ? -1 : 1) / curvature, k);
-    place->across = gw_mat3_tmul(&b->turn, e);
+    point->across = gw_mat3_tmul(&b->turn, e);
     return true;
 }
 
-/* Newton's method from a place; false where it does not converge. `way`: distance along the curves,
- * relative to the size. */
+/* Newton's method from a contact point; false where it does not converge. `distance`: distance
+ * along the curves, relative to the size. */
 static bool follow_contact(const gw_closure_contact *k, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_contact_place *place, pair *x, double *way)
+                           const gw_body_frame *b, gw_contact_point *point, pair *x,
+                           double *distance)
 {
     double size = size_of_both(k);
-    *way = 0;
-    bool regular = pair_at(k, a, b, place, x);
-    if (choose_direction(b, size, place, x))
-        regular = pair_at(k, a, b, place, x);
+    *distance = 0;
+    bool regular = pair_at(k, a, b, point, x);
+    if (choose_direction(b, size, point, x))
+        regular = pair_at(k, a, b, point, x);
     for (int i = 0; i < NEWTON_STEPS && regular; i++) {
         double y[2];
         for (int j = 0; j < 2; j++)
@@ -257,30 +258,30 @@ static bool follow_contact(const gw_closure_contact *k, const gw_body_frame *a,
         if (far < THERE * size)
             return true;
         double share = far > FARTHEST * size ? FARTHEST * size / far : 1;
-        place->a[0] += share * y[0], place->b[0] += share * y[1];
-        *way += share * far / size;
-        regular = pair_at(k, a, b, place, x);
+        point->a[0] += share * y[0], point->b[0] += share * y[1];
+        *distance += share * far / size;
+        regular = pair_at(k, a, b, point, x);
         if (far < CONVERGED * size)
             return regular;
     }
     return false;
 }
 
-/* Searches both curves for the place with the smallest rows. */
+/* Searches both curves for the contact point with the smallest rows. */
 static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_contact_place *place, pair *x)
+                           const gw_body_frame *b, gw_contact_point *point, pair *x)
 {
     double size = size_of_both(k), least = HUGE_VAL, closest = HUGE_VAL;
-    gw_contact_place start = *place;
+    gw_contact_point start = *point;
     for (int i = 0; i < SAMPLES; i++) {
-        gw_contact_place at = {.known = true, .a = {sample_of(&k->on_a, i)}};
+        gw_contact_point at = {.known = true, .a = {sample_of(&k->on_a, i)}};
         pair there;
-        double way;
+        double distance;
         curve_at(&k->on_a, a, at.a[0], there.a);
         at.b[0] = nearest_on(&k->on_b, b, there.a[0]);
         curve_at(&k->on_b, b, at.b[0], there.b);
         at.a[0] = nearest_on(&k->on_a, a, there.b[0]);
-        bool found = follow_contact(k, a, b, &at, &there, &way);
+        bool found = follow_contact(k, a, b, &at, &there, &distance);
         double apart = gw_distance(there.a[0], there.b[0]);
         if (apart < closest)
             closest = apart, start = at;
@@ -289,14 +290,14 @@ static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
             !(open < least))
             continue;
         least = open;
-        *place = at, *x = there;
+        *point = at, *x = there;
     }
-    double way;
+    double distance;
     if (isfinite(least)) /* again, with the best direction there */
-        return follow_contact(k, a, b, place, x, &way);
-    *place = start;
-    place->known = false;
-    pair_at(k, a, b, place, x);
+        return follow_contact(k, a, b, point, x, &distance);
+    *point = start;
+    point->known = false;
+    pair_at(k, a, b, point, x);
     return false;
 }
 
@@ -386,43 +387,44 @@ static void put_rates(const pair *x, const gw_body_frame *a, const gw_body_frame
 
 /* In a step: as that of surface_contact.c. */
 static bool follow_branch(const gw_closure_contact *k, const gw_body_frame *a,
-                          const gw_body_frame *b, gw_contact_place *place, pair *x)
+                          const gw_body_frame *b, gw_contact_point *point, pair *x)
 {
-    double way;
-    bool found = follow_contact(k, a, b, place, x, &way) && way < JUMP;
-    if (!place->in_step || (found && signed_curvature(x) > 0))
+    double distance;
+    bool found = follow_contact(k, a, b, point, x, &distance) && distance < JUMP;
+    if (!point->in_step || (found && signed_curvature(x) > 0))
         return found;
-    memcpy(place->a, place->start_a, sizeof place->a);
-    memcpy(place->b, place->start_b, sizeof place->b);
-    return follow_contact(k, a, b, place, x, &way) && way < JUMP && signed_curvature(x) > 0;
+    memcpy(point->a, point->start_a, sizeof point->a);
+    memcpy(point->b, point->start_b, sizeof point->b);
+    return follow_contact(k, a, b, point, x, &distance) && distance < JUMP &&
+           signed_curvature(x) > 0;
 }
 
 GW_TARGET_CLONES
 bool gw_curve_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
-                         const gw_body_frame *b, gw_contact_place *place, gw_curve_contact *c)
+                         const gw_body_frame *b, gw_contact_point *point, gw_curve_contact *c)
 {
     pair x;
     double size = size_of_both(k);
-    gw_contact_place at = *place;
+    gw_contact_point at = *point;
     assert(gw_contact_is_of_curves(k));
-    bool found = place->known && !place->lost && follow_branch(k, a, b, &at, &x);
+    bool found = point->known && !point->lost && follow_branch(k, a, b, &at, &x);
     if (!found) {
-        at = *place;
-        if (gw_contact_place_is_lost(&at)) {
+        at = *point;
+        if (gw_contact_point_is_lost(&at)) {
             pair_at(k, a, b, &at, &x);
         } else {
             found = search_contact(k, a, b, &at, &x);
-            gw_contact_place_replaces(&at, place);
+            gw_contact_point_replaces(&at, point);
         }
     }
-    *place = at;
+    *point = at;
     double curvature = signed_curvature(&x);
     *c = (gw_curve_contact){.c = x.b[0], .t = gw_unit(x.b[1])};
     c->n = gw_unit(gw_mul_add(x.e, -gw_dot(x.e, c->t), c->t));
     c->conforms = !(fabs(curvature) > CONFORMING / size);
-    place->now.at = gw_mat3_tmul(&b->turn, gw_sub(c->c, b->p));
-    place->now.on_a = gw_mat3_tmul(&a->turn, gw_sub(c->c, a->p));
-    place->now.curvature = found ? curvature : 0;
+    point->now.at = gw_mat3_tmul(&b->turn, gw_sub(c->c, b->p));
+    point->now.on_a = gw_mat3_tmul(&a->turn, gw_sub(c->c, a->p));
+    point->now.curvature = found ? curvature : 0;
     c->beyond = is_beyond(&k->on_a, at.a[0]) || is_beyond(&k->on_b, at.b[0]);
     for (int n = 0; n < GW_CURVE_ROWS; n++) {
         c->value[n] = x.h[n];
@@ -439,7 +441,7 @@ gw_curvature_change gw_curve_contact_change(const gw_closure_contact *k, const g
     pair x, then;
     jet f[2], h[GW_CURVE_ROWS];
     double size = size_of_both(k), rate[2];
-    pair_at(k, a, b, &k->place, &x);
+    pair_at(k, a, b, &k->point, &x);
     functions_moving(&x, a, b, still, f, h);
     for (int i = 0; i < 2; i++)
         rate[i] = -(x.inverse[i][0] * f[0].v + x.inverse[i][1] * f[1].v);
@@ -451,7 +453,7 @@ gw_curvature_change gw_curve_contact_change(const gw_closure_contact *k, const g
     for (int i = 0; i < 2; i++) {
         double by = i ? t : -t;
         gw_body_frame to_a = gw_frame_after(a, by), to_b = gw_frame_after(b, by);
-        gw_contact_place at = k->place;
+        gw_contact_point at = k->point;
         at.a[0] += by * rate[0], at.b[0] += by * rate[1];
         bool there = pair_at(k, &to_a, &to_b, &at, &then);
         found[i] = there ? signed_curvature(&then) : NAN;
@@ -469,10 +471,10 @@ int gw_curve_contact_edges(const gw_closure_contact *k, const gw_body_frame *a,
     for (int side = 0; side < 2; side++) {
         const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
         gw_edge *e = &edges[count];
-        double z = side ? k->place.b[0] : k->place.a[0];
+        double z = side ? k->point.b[0] : k->point.a[0];
         if (!shape || !gw_edge_at(shape, side, 0, z, all, e))
             continue;
-        found = found || pair_at(k, a, b, &k->place, &x);
+        found = found || pair_at(k, a, b, &k->point, &x);
         if (!found)
             return 0;
         gw_vec3 q = gw_cross(gw_cross(x.b[1], x.e), x.b[1]);

@@ -25,12 +25,12 @@ typedef struct gw_curve_contact {
 /* True if both sides are curves (free-form or rims). */
 bool gw_contact_is_of_curves(const gw_closure_contact *contact);
 
-/* The contact with the bodies in these frames, followed from `place`, which is updated; both curves
- * are searched where the place is not known or Newton's method fails from there. False where no
- * common tangent is found; the state is then that of the closest points.
+/* The contact with the bodies in these frames, followed from `point`, which is updated; both curves
+ * are searched where the contact point is not known or Newton's method fails from there. False
+ * where no common tangent is found; the state is then that of the closest points.
  */
 bool gw_curve_contact_at(const gw_closure_contact *contact, const gw_body_frame *a,
-                         const gw_body_frame *b, gw_contact_place *place, gw_curve_contact *state);
+                         const gw_body_frame *b, gw_contact_point *point, gw_curve_contact *state);
 
 /* As gw_surface_contact_change(), of the relative curvature along the first row's direction. */
 gw_curvature_change gw_curve_contact_change(const gw_closure_contact *contact,

@@ -211,10 +211,10 @@ gw_step_energies gw_guided_energies(const gw_guided *body, const gw_pose *from, 
 {
     const gw_guided_def *def = &body->def;
     gw_rigid_body r = gw_rigid_body_at(def, from), s = gw_rigid_body_at(def, to);
-    gw_vec3 way = gw_sub(gw_add(to->p, s.com), gw_add(from->p, r.com));
+    gw_vec3 displacement = gw_sub(gw_add(to->p, s.com), gw_add(from->p, r.com));
     return (gw_step_energies){gw_rigid_body_kinetic_energy(def->mass.mass, &r, &body->twist),
                               gw_rigid_body_kinetic_energy(def->mass.mass, &s, twist),
-                              step->work + def->mass.mass * gw_dot(def->gravity, way)};
+                              step->work + def->mass.mass * gw_dot(def->gravity, displacement)};
 }
 
 /*
@@ -266,9 +266,9 @@ static bool moved_beyond_energy(const gw_guided *body, const gw_chart *chart, co
     double speed = sqrt(2 * gw_rigid_body_kinetic_energy(mass, &r, &twist) / mass);
     double force = gw_norm(load.about_com.f) + gw_norm(load.about_com.t) / body->def.length;
     gw_chart_eval(chart, z, still, &to, jacobian, bias);
-    double way = gw_distance(gw_pose_point(&from, body->def.mass.com),
-                             gw_pose_point(&to, body->def.mass.com));
-    return !(way <= 2 * speed * dt + 4 * force / mass * dt * dt + 1e-9 * body->def.length);
+    double displacement = gw_distance(gw_pose_point(&from, body->def.mass.com),
+                                      gw_pose_point(&to, body->def.mass.com));
+    return !(displacement <= 2 * speed * dt + 4 * force / mass * dt * dt + 1e-9 * body->def.length);
 }
 
 bool gw_guided_meets_fold(const gw_guided *body, const gw_chart *chart, const double *z,

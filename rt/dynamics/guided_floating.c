@@ -217,19 +217,19 @@ static void damped_rates(const gw_guided *body, const body_state *s, gw_load *lo
 GW_STEP_INLINE motion advance(const gw_tableau *rk, int i, double c, double h, const motion *from,
                               const rates *k)
 {
-    gw_vec3 none = {0, 0, 0}, gain = none, way = none, turn = none, spin = none;
+    gw_vec3 none = {0, 0, 0}, gain = none, displacement = none, turn = none, spin = none;
 #pragma GCC unroll 8
     for (int j = 0; j < i; j++) {
         double first = rk->a[i][j], second = rk->aa[i][j];
         if (second != 0)
-            way = gw_mul_add(way, second, k[j].c_ddot);
+            displacement = gw_mul_add(displacement, second, k[j].c_ddot);
         if (first == 0)
             continue;
         gain = gw_mul_add(gain, first, k[j].c_ddot);
         turn = gw_mul_add(turn, first, k[j].theta_dot);
         spin = gw_mul_add(spin, first, k[j].w_dot);
     }
-    return (motion){gw_mul_add(from->c, h, gw_mul_add(gw_scale(c, from->v), h, way)),
+    return (motion){gw_mul_add(from->c, h, gw_mul_add(gw_scale(c, from->v), h, displacement)),
                     gw_mul_add(from->v, h, gain), gw_scale(h, turn), gw_mul_add(from->w, h, spin)};
 }
 

@@ -89,22 +89,23 @@ typedef struct kink {
     bool edge;
 } kink;
 
-/* The first kink or edge of parameter k ahead, in the direction of `way`; false if there is none. A
- * kink at the centre itself is ahead of what goes down, since it belongs to the part above it. */
-static bool kink_ahead(const gw_chart *chart, int k, double way, kink *ahead)
+/* The first kink or edge of parameter k ahead, in the direction of `change`; false if there is
+ * none. A kink at the centre itself is ahead of what goes down, since it belongs to the part above
+ * it. */
+static bool kink_ahead(const gw_chart *chart, int k, double change, kink *ahead)
 {
     const gw_nurbs_direction *d = &chart->set->translation.locus.nurbs->direction[k];
     double period = d->high - d->low, low, high;
     int count = kink_count(chart->set, k), turns = d->closed ? 1 : 0;
-    *ahead = (kink){k, copysign(HUGE_VAL, way), copysign(KINK_OFFSET * period, way), false};
+    *ahead = (kink){k, copysign(HUGE_VAL, change), copysign(KINK_OFFSET * period, change), false};
     if (gw_chart_range(chart, k, &low, &high)) {
-        ahead->by = way > 0 ? high : low;
+        ahead->by = change > 0 ? high : low;
         ahead->edge = true;
     }
     for (int turn = -turns; turn <= turns; turn++)
         for (int i = 0; i < count; i++) {
             double by = kink_of(d, i) + turn * period - chart->parameter[k];
-            if (way > 0 ? by > 0 && by < ahead->by : by <= 0 && by > ahead->by) {
+            if (change > 0 ? by > 0 && by < ahead->by : by <= 0 && by > ahead->by) {
                 ahead->by = by;
                 ahead->edge = false;
             }
@@ -119,12 +120,12 @@ static bool meets_kink(const gw_guided *body, const gw_chart *chart, const doubl
     double share = HUGE_VAL;
     *first = (kink){0};
     for (int k = 0; k < set->translation.dof && !chart->flat; k++) {
-        double way = parameter_stays(body, k) ? 0 : z[set->rotation.dof + k];
+        double change = parameter_stays(body, k) ? 0 : z[set->rotation.dof + k];
         kink ahead;
-        if (way == 0 || !kink_ahead(chart, k, way, &ahead) ||
-            !(fabs(ahead.by) <= fabs(way) + fabs(ahead.offset)) || !(ahead.by / way < share))
+        if (change == 0 || !kink_ahead(chart, k, change, &ahead) ||
+            !(fabs(ahead.by) <= fabs(change) + fabs(ahead.offset)) || !(ahead.by / change < share))
             continue;
-        share = ahead.by / way;
+        share = ahead.by / change;
         *first = ahead;
     }
     return isfinite(share);
@@ -148,9 +149,9 @@ static double time_to_kink(const gw_guided *body, const gw_chart *chart, const d
 
 /* How far the body is before the kink, less half the offset, after h seconds from z' = from; z,
  * z_dot and the step's result are those then. */
-static double way_left(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
-                       double h, const kink *at, const double *from, double *z, double *z_dot,
-                       gw_step *step)
+static double change_left(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                          double h, const kink *at, const double *from, double *z, double *z_dot,
+                          gw_step *step)
 {
     int k = body->def.set.rotation.dof + at->k;
     memcpy(z_dot, from, 6 * sizeof *z_dot);
@@ -172,7 +173,7 @@ static double go_to_kink(const gw_guided *body, const gw_chart *chart, const gw_
     memcpy(from, z_dot, sizeof from);
     for (int i = 0; i < HALVINGS && at->edge && f_low <= near && low == 0; i++) {
         h *= 0.5;
-        double left = way_left(body, chart, forces, h, at, from, z, z_dot, step);
+        double left = change_left(body, chart, forces, h, at, from, z, z_dot, step);
         if (left > near)
             low = h, f_low = left;
         else
@@ -182,13 +183,13 @@ static double go_to_kink(const gw_guided *body, const gw_chart *chart, const gw_
         h = low + (high - low) * f_low / (f_low - f_high);
         if (i % 3 == 2 || !(h > low && h < high))
             h = 0.5 * (low + high);
-        double left = way_left(body, chart, forces, h, at, from, z, z_dot, step);
+        double left = change_left(body, chart, forces, h, at, from, z, z_dot, step);
         if (left >= 0)
             low = h, f_low = left;
         else
             high = h, f_high = left;
     }
-    way_left(body, chart, forces, low, at, from, z, z_dot, step);
+    change_left(body, chart, forces, low, at, from, z, z_dot, step);
     return low;
 }
 

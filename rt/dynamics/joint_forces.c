@@ -58,12 +58,12 @@ static double limit_force(const gw_joint_law *law, double past, double v)
  *
  *   w = (q - r) / span,   span = 15/8 F/k
  *   f = -F s(w),   s = (15 w - 10 w^3 + 3 w^5) / 8 up to |w| = 1, +-1 beyond
- *   U = F span (15/2 w^2 - 5/2 w^4 + 1/2 w^6) / 8, growing by F a way beyond
+ *   U = F span (15/2 w^2 - 5/2 w^4 + 1/2 w^6) / 8, growing by F per distance beyond
  *
  * Within a substep it is a conservative spring; after the substep the root of a bristle deflected
  * beyond 1 is moved, and F times its displacement is dissipated. So friction never does positive
- * work in total, a joint at rest does not creep, and a sliding joint loses exactly F times its way.
- * A bristle below its span has the damping
+ * work in total, a joint at rest does not creep, and a sliding joint loses exactly F times its
+ * displacement. A bristle below its span has the damping
  *
  *   c v (1 - s^2) / (1 + (c v / F)^2)
  *
@@ -290,7 +290,8 @@ static double motor_speed_force(const gw_motor_force_model *m, double v)
     return m->fade_slope * (copysign(m->speed, m->force) - v);
 }
 
-double gw_motor_force_in(const gw_motor_force_model *m, int state, double h, double v, double a)
+double gw_motor_force_in(const gw_motor_force_model *m, gw_motor_state state, double h, double v,
+                         double a)
 {
     switch (state) {
     case GW_MOTOR_LINEAR:
@@ -300,17 +301,19 @@ double gw_motor_force_in(const gw_motor_force_model *m, int state, double h, dou
     case GW_MOTOR_BEYOND_SPEED:
         return 0;
     case GW_MOTOR_AT_MIN:
+        return -m->most;
     case GW_MOTOR_AT_MAX:
-    default:
-        assert(state == GW_MOTOR_AT_MIN || state == GW_MOTOR_AT_MAX);
-        return state * m->most;
+        break;
     }
+    assert(state == GW_MOTOR_AT_MAX);
+    return m->most;
 }
 
 /* AT_SPEED is tried before BEYOND_SPEED, which only an external drive reaches. Between minimum and
  * maximum the state passes through the linear law: with a stiff law either bound would lead to the
  * other one, and neither is the solution. */
-int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double v, double a)
+gw_motor_state gw_motor_state_at(const gw_motor_force_model *m, gw_motor_state state, double h,
+                                 double v, double a)
 {
     double force = motor_linear_force(m, h, v, a), to = v + h * a, ahead = copysign(1, m->force);
     double most = ahead * motor_speed_force(m, to);
@@ -328,10 +331,10 @@ int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double
 double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size)
 {
     assert(m && size);
-    double way = q1 - q0, amid = m->target - 0.5 * (q0 + q1);
-    double given = (m->torque + m->stiffness * amid + m->damping * m->rate) * way;
+    double displacement = q1 - q0, amid = m->target - 0.5 * (q0 + q1);
+    double given = (m->torque + m->stiffness * amid + m->damping * m->rate) * displacement;
     *size += fabs(given);
-    return m->max > 0 ? m->max * fabs(way) : given;
+    return m->max > 0 ? m->max * fabs(displacement) : given;
 }
 
 double gw_joint_passing_fraction(double a, double u_a, double b, double u_b, double level)

@@ -101,23 +101,25 @@ double gw_motor_fade_slope(const gw_motor *m, double q, double v);
 /* Which bound of a motor is active: its minimum, none (linear law), its maximum, the fade-out
  * towards its speed, or the joint moves beyond its speed. AT_MIN and AT_MAX are also the sign of
  * the maximum. */
-enum {
+typedef enum gw_motor_state {
     GW_MOTOR_AT_MIN = -1,
     GW_MOTOR_LINEAR,
     GW_MOTOR_AT_MAX,
     GW_MOTOR_AT_SPEED,
     GW_MOTOR_BEYOND_SPEED
-};
+} gw_motor_state;
 
 /* The motor's force in a state, over a step of h from velocity v with acceleration a. */
-double gw_motor_force_in(const gw_motor_force_model *m, int state, double h, double v, double a);
+double gw_motor_force_in(const gw_motor_force_model *m, gw_motor_state state, double h, double v,
+                         double a);
 
 /* The state of a motor after such a step, where its state has been `state`. */
-int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double v, double a);
+gw_motor_state gw_motor_state_at(const gw_motor_force_model *m, gw_motor_state state, double h,
+                                 double v, double a);
 
-/* Upper bound of the motor's work (J) from q0 to q1: a bounded motor's `max` times the way; else
- * that of the law at rest, without the damper's loss. Adds the magnitude of the latter to
- * `size`. */
+/* Upper bound of the motor's work (J) from q0 to q1: a bounded motor's `max` times the
+ * displacement; else that of the law at rest, without the damper's loss. Adds the magnitude of the
+ * latter to `size`. */
 double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size);
 
 /* The fraction of a substep at which a coordinate going from `a` to `b`, with rates u_a and u_b per

@@ -25,9 +25,9 @@
 #define ALIKE      0.5   /* and times that across the most along it */
 #define DEEPEST    0.5   /* of the size: overlap from which on bodies are on the wrong sides */
 #define TOWARDS    0.5   /* cosine of the greatest turn of the line in a stride */
-#define NEWTON_WAY 0.5   /* of the size: the longest way of Newton's method in a section */
+#define NEWTON_WAY 0.5   /* of the size: the longest path of Newton's method in a section */
 
-typedef gw_contact_place line_point;
+typedef gw_contact_point line_point;
 
 /* The contact with a and b exchanged; `inside`: the former a's normal points away from b. */
 static gw_closure_contact exchanged_contact(const gw_closure_contact *k, bool inside)
@@ -39,12 +39,12 @@ static gw_closure_contact exchanged_contact(const gw_closure_contact *k, bool in
     return x;
 }
 
-static void exchange_place(gw_contact_place *place)
+static void exchange_point(gw_contact_point *point)
 {
     for (int i = 0; i < 3; i++) {
-        double z = place->a[i];
-        place->a[i] = place->b[i];
-        place->b[i] = z;
+        double z = point->a[i];
+        point->a[i] = point->b[i];
+        point->b[i] = z;
     }
 }
 
@@ -103,19 +103,19 @@ static bool is_within(const gw_normal_system *s, double size)
     return !s->a.beyond && !s->b.beyond && gw_dot(s->n, s->d) > -DEEPEST * size;
 }
 
-/* The place in its section by Newton's method, a being the side that the section is fixed to;
- * ON_BRANCH: near where it was. */
+/* The contact point in its section by Newton's method, a being the side that the section is fixed
+ * to; ON_BRANCH: near where it was. */
 static bool follow_section(const gw_closure_contact *k, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_newton_reach reach, gw_contact_place *place,
+                           const gw_body_frame *b, gw_newton_reach reach, gw_contact_point *point,
                            gw_normal_system *s)
 {
-    double size = gw_contact_size(k), way = 0;
-    gw_vec3 e = gw_mat3_mul(&a->turn, place->along);
-    gw_vec3 q = gw_add(a->p, gw_mat3_mul(&a->turn, place->through));
+    double size = gw_contact_size(k), arc = 0;
+    gw_vec3 e = gw_mat3_mul(&a->turn, point->along);
+    gw_vec3 q = gw_add(a->p, gw_mat3_mul(&a->turn, point->through));
     bool last = false;
     for (int i = 0; i < GW_NEWTON_STEPS; i++) {
         double y_a[2], y_b[2], along[2];
-        if (!gw_normal_system_at(k, a, b, place, s))
+        if (!gw_normal_system_at(k, a, b, point, s))
             return false;
         if (last)
             return is_within(s, size);
@@ -124,8 +124,8 @@ static bool follow_section(const gw_closure_contact *k, const gw_body_frame *a,
         if (!solve_section(s, along, gw_dot(e, gw_sub(q, s->a.p)), y_a, y_b))
             return false;
         double far = fmax(hypot(y_a[0], y_a[1]), hypot(y_b[0], y_b[1]));
-        way += far;
-        if (!isfinite(far) || (reach == GW_ON_BRANCH && way > NEWTON_WAY * size))
+        arc += far;
+        if (!isfinite(far) || (reach == GW_ON_BRANCH && arc > NEWTON_WAY * size))
             return false;
         double share = fmin(1, GW_FARTHEST * size / far);
         for (int j = 0; j < 2 && share < 1; j++)
@@ -133,29 +133,29 @@ static bool follow_section(const gw_closure_contact *k, const gw_body_frame *a,
         if (far < THERE * size)
             return is_within(s, size);
         last = far < GW_CONVERGED * size;
-        gw_patch_move(&k->on_a, &s->a, y_a, place->a);
-        gw_patch_move(&k->on_b, &s->b, y_b, place->b);
+        gw_patch_move(&k->on_a, &s->a, y_a, point->a);
+        gw_patch_move(&k->on_b, &s->b, y_b, point->b);
     }
     return false;
 }
 
 /* The same of the contact as it is stated; the state has a's point and the normal of b. */
 static bool section_at(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                       gw_contact_place *place, gw_normal_system *s)
+                       gw_contact_point *point, gw_normal_system *s)
 {
-    if (!place->exchanged)
-        return follow_section(k, a, b, GW_ON_BRANCH, place, s);
-    gw_closure_contact x = exchanged_contact(k, place->faces_in);
-    exchange_place(place);
-    bool found = follow_section(&x, b, a, GW_ON_BRANCH, place, s);
-    exchange_place(place);
+    if (!point->exchanged)
+        return follow_section(k, a, b, GW_ON_BRANCH, point, s);
+    gw_closure_contact x = exchanged_contact(k, point->faces_in);
+    exchange_point(point);
+    bool found = follow_section(&x, b, a, GW_ON_BRANCH, point, s);
+    exchange_point(point);
     return found;
 }
 
 bool gw_line_contact_at(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                        const gw_contact_place *place, gw_contact_state *x)
+                        const gw_contact_point *point, gw_contact_state *x)
 {
-    gw_contact_place at = *place;
+    gw_contact_point at = *point;
     gw_normal_system s;
     if (!section_at(k, a, b, &at, &s))
         return false;
@@ -165,13 +165,13 @@ bool gw_line_contact_at(const gw_closure_contact *k, const gw_body_frame *a, con
 }
 
 bool gw_line_contact_follow(const gw_closure_contact *k, const gw_body_frame *a,
-                            const gw_body_frame *b, gw_contact_place *place, double *gap)
+                            const gw_body_frame *b, gw_contact_point *point, double *gap)
 {
     gw_normal_system s;
-    assert(place->known && place->pinned);
-    place->known = section_at(k, a, b, place, &s);
-    *gap = place->known ? gw_dot(s.n, s.d) : INFINITY;
-    return place->known;
+    assert(point->known && point->pinned);
+    point->known = section_at(k, a, b, point, &s);
+    *gap = point->known ? gw_dot(s.n, s.d) : INFINITY;
+    return point->known;
 }
 
 /* ---- the line ------------------------------------------------------------------------------- */
@@ -214,17 +214,17 @@ static bool bends_more(const gw_normal_system *s, const double e[2])
 }
 
 void gw_line_contact_pin(const gw_closure_contact *k, const gw_body_frame *a,
-                         const gw_body_frame *b, const gw_normal_system *s, gw_contact_place *place)
+                         const gw_body_frame *b, const gw_normal_system *s, gw_contact_point *point)
 {
     double e[2];
     gw_most_alike(s, e);
     gw_vec3 t = line_direction(s);
-    place->exchanged = s->a.count == 2 && !gw_surface_is_curve(&k->on_a) && bends_more(s, e);
-    place->faces_in = gw_dot(s->a.n, s->n) > 0;
-    const gw_body_frame *on = place->exchanged ? b : a;
-    place->through = gw_into_body(on, place->exchanged ? s->b.p : s->a.p);
-    place->along = gw_mat3_tmul(&on->turn, t);
-    place->pinned = true;
+    point->exchanged = s->a.count == 2 && !gw_surface_is_curve(&k->on_a) && bends_more(s, e);
+    point->faces_in = gw_dot(s->a.n, s->n) > 0;
+    const gw_body_frame *on = point->exchanged ? b : a;
+    point->through = gw_into_body(on, point->exchanged ? s->b.p : s->a.p);
+    point->along = gw_mat3_tmul(&on->turn, t);
+    point->pinned = true;
 }
 
 /* A line being traced: the contact, with the sections fixed to a. */
@@ -244,7 +244,7 @@ static bool is_line(const line *l, const gw_normal_system *s, gw_vec3 t)
     return s->a.count == 1 || (across * l->size > BENDS && fabs(along) < ALIKE * across);
 }
 
-/* Fixes a section across the direction t (world) to a, through the place's point. */
+/* Fixes a section across the direction t (world) to a, through the contact point. */
 static void set_section(const line *l, const gw_normal_system *s, gw_vec3 t, line_point *at)
 {
     at->through = gw_into_body(l->a, s->a.p);
@@ -252,9 +252,9 @@ static void set_section(const line *l, const gw_normal_system *s, gw_vec3 t, lin
     at->pinned = at->known = true;
 }
 
-/* The point of the line `way` (m) along t from `from`, and the line's direction there; false where
+/* The point of the line `arc` (m) along t from `from`, and the line's direction there; false where
  * the line has ended before. */
-static bool next_point(const line *l, const line_point *from, double way, gw_vec3 *t,
+static bool next_point(const line *l, const line_point *from, double arc, gw_vec3 *t,
                        line_point *to)
 {
     gw_normal_system s;
@@ -263,7 +263,7 @@ static bool next_point(const line *l, const line_point *from, double way, gw_vec
     if (!gw_normal_system_at(l->contact, l->a, l->b, from, &s))
         return false;
     for (int j = 0; j < s.a.count; j++)
-        y_a[j] = way * gw_dot(*t, s.a.t[j]);
+        y_a[j] = arc * gw_dot(*t, s.a.t[j]);
     for (int j = 0; j < 2; j++)
         y_b[j] = s.c[j][0] * y_a[0] + s.c[j][1] * y_a[1];
     gw_vec3 was = s.a.p;
@@ -285,16 +285,16 @@ static bool next_point(const line *l, const line_point *from, double way, gw_vec
     return true;
 }
 
-/* Traces the line from points[0] along t: points, and their ways from it (m). Returns their number;
- * *closed: it came back. */
-static int trace(const line *l, gw_vec3 t, line_point points[STRIDES], double ways[STRIDES],
+/* Traces the line from points[0] along t: points, and their arc lengths from it (m). Returns their
+ * number; *closed: it came back. */
+static int trace(const line *l, gw_vec3 t, line_point points[STRIDES], double arcs[STRIDES],
                  bool *closed)
 {
     double stride = STRIDE * l->size;
     const gw_vec3 start = points[0].through;
     int count = 1, halvings = 0;
     *closed = false;
-    ways[0] = 0;
+    arcs[0] = 0;
     while (count < STRIDES && halvings <= HALVINGS) {
         gw_vec3 to = t;
         if (!next_point(l, &points[count - 1], stride, &to, &points[count])) {
@@ -302,13 +302,13 @@ static int trace(const line *l, gw_vec3 t, line_point points[STRIDES], double wa
             halvings++;
             continue;
         }
-        ways[count] =
-            ways[count - 1] + gw_distance(points[count].through, points[count - 1].through);
+        arcs[count] =
+            arcs[count - 1] + gw_distance(points[count].through, points[count - 1].through);
         t = to;
         double back = gw_distance(points[count].through, start);
         if (count > 3 && back < 0.75 * STRIDE * l->size && halvings == 0) {
             *closed = true;
-            ways[count] +=
+            arcs[count] +=
                 gw_dot(gw_sub(start, points[count].through), gw_mat3_tmul(&l->a->turn, t));
             return count + 1;
         }
@@ -317,26 +317,26 @@ static int trace(const line *l, gw_vec3 t, line_point points[STRIDES], double wa
     return count;
 }
 
-/* The point of a traced line at this way. */
-static bool point_at(const line *l, const line_point points[STRIDES], const double ways[STRIDES],
-                     int count, double way, line_point *to)
+/* The point of a traced line at this arc length. */
+static bool point_at(const line *l, const line_point points[STRIDES], const double arcs[STRIDES],
+                     int count, double arc, line_point *to)
 {
     int i = 0;
-    while (i + 1 < count && ways[i + 1] <= way)
+    while (i + 1 < count && arcs[i + 1] <= arc)
         i++;
     gw_vec3 t = gw_mat3_mul(&l->a->turn, points[i].along);
     *to = points[i];
-    double rest = way - ways[i];
+    double rest = arc - arcs[i];
     return rest < GW_CONVERGED * l->size || next_point(l, &points[i], rest, &t, to) ||
            (*to = points[i], true);
 }
 
 int gw_closure_contact_trace(const gw_closure_contact *k, const gw_pose *pose_a,
-                             const gw_pose *pose_b, const gw_contact_place *near,
-                             gw_contact_place places[GW_CONTACT_SUPPORTS], bool *closed)
+                             const gw_pose *pose_b, const gw_contact_point *near,
+                             gw_contact_point points[GW_CONTACT_SUPPORTS], bool *closed)
 {
     line_point ahead[STRIDES], behind[STRIDES];
-    double way_ahead[STRIDES], way_behind[STRIDES], e[2];
+    double arc_ahead[STRIDES], arc_behind[STRIDES], e[2];
     gw_body_frame a = {.turn = gw_quat_to_mat3(pose_a->q), .p = pose_a->p};
     gw_body_frame b = {.turn = gw_quat_to_mat3(pose_b->q), .p = pose_b->p};
     gw_closure_contact exchanged;
@@ -352,7 +352,7 @@ int gw_closure_contact_trace(const gw_closure_contact *k, const gw_pose *pose_a,
         bool faces = gw_dot(s.a.n, s.n) > 0;
         exchanged = exchanged_contact(k, faces);
         l = (line){.contact = &exchanged, .a = &b, .b = &a, .size = l.size};
-        exchange_place(&seed);
+        exchange_point(&seed);
         seed.exchanged = true;
         seed.faces_in = faces;
         if (!gw_normal_system_at(l.contact, l.a, l.b, &seed, &s))
@@ -371,22 +371,22 @@ int gw_closure_contact_trace(const gw_closure_contact *k, const gw_pose *pose_a,
     l.most = gw_dot(s.n, s.d) + RISES * l.size;
     set_section(&l, &s, t, &seed);
     ahead[0] = behind[0] = seed;
-    int more = 1, count = trace(&l, t, ahead, way_ahead, closed);
-    way_behind[0] = 0;
+    int more = 1, count = trace(&l, t, ahead, arc_ahead, closed);
+    arc_behind[0] = 0;
     if (!*closed) {
         bool same;
         behind[0].along = gw_neg(behind[0].along);
-        more = trace(&l, gw_neg(t), behind, way_behind, &same);
+        more = trace(&l, gw_neg(t), behind, arc_behind, &same);
     }
-    double from = *closed ? 0 : -way_behind[more - 1], to = way_ahead[count - 1];
+    double from = *closed ? 0 : -arc_behind[more - 1], to = arc_ahead[count - 1];
     int found = 0, spans = *closed ? GW_CONTACT_SUPPORTS : GW_CONTACT_SUPPORTS - 1;
     for (int i = 0; i < GW_CONTACT_SUPPORTS && to - from > STRIDE * l.size; i++) {
-        double way = from + (to - from) * i / spans;
-        if (!(way >= 0 ? point_at(&l, ahead, way_ahead, count, way, &places[found])
-                       : point_at(&l, behind, way_behind, more, -way, &places[found])))
+        double arc = from + (to - from) * i / spans;
+        if (!(arc >= 0 ? point_at(&l, ahead, arc_ahead, count, arc, &points[found])
+                       : point_at(&l, behind, arc_behind, more, -arc, &points[found])))
             continue;
-        if (places[found].exchanged)
-            exchange_place(&places[found]);
+        if (points[found].exchanged)
+            exchange_point(&points[found]);
         found++;
     }
     return found;

@@ -135,21 +135,21 @@ GW_LANE_INLINE void place(gw_lockstep_lanes *l, int i, double h, gw_lanes *q, gw
 {
     const gw_tableau *rk = &gw_kutta4;
     const gw_lanes3 none = {{0}, {0}, {0}};
-    gw_lanes3 c = l->c, theta = none, way = none;
+    gw_lanes3 c = l->c, theta = none, displacement = none;
     *v = l->v;
     l->spin = l->w;
 #pragma GCC unroll 4
     for (int j = 0; j < i; j++) {
         if (rk->aa[i][j] != 0)
-            add(&way, h * rk->aa[i][j], &l->k[j].c_ddot);
+            add(&displacement, h * rk->aa[i][j], &l->k[j].c_ddot);
         if (rk->a[i][j] == 0)
             continue;
         add(v, h * rk->a[i][j], &l->k[j].c_ddot);
         add(&theta, h * rk->a[i][j], &l->k[j].theta_dot);
         add(&l->spin, h * rk->a[i][j], &l->k[j].w_dot);
     }
-    add(&way, i < STAGES ? rk->c[i] : 1, &l->v);
-    add(&c, h, &way);
+    add(&displacement, i < STAGES ? rk->c[i] : 1, &l->v);
+    add(&c, h, &displacement);
     l->theta = theta;
     turn_by(l->q, &theta, q);
     rotation_of(q, l->rotation);

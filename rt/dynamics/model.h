@@ -64,21 +64,21 @@ typedef struct gw_step {
 } gw_step;
 
 /* Adds the result of a substep. */
-static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
+static inline void gw_step_add(gw_step *sum, const gw_step *part, bool first)
 {
     if (first)
-        sum->constraint = piece->constraint;
-    sum->work += piece->work;
-    sum->dissipated += piece->dissipated;
-    sum->motors += piece->motors;
-    sum->base_work += piece->base_work;
-    sum->pushed += piece->pushed;
-    sum->second += piece->second;
-    sum->energy_error += piece->energy_error;
-    sum->margin = fmin(sum->margin, piece->margin);
-    sum->edge = sum->edge || piece->edge;
-    sum->degenerate = sum->degenerate || piece->degenerate;
-    sum->finite = sum->finite && piece->finite;
+        sum->constraint = part->constraint;
+    sum->work += part->work;
+    sum->dissipated += part->dissipated;
+    sum->motors += part->motors;
+    sum->base_work += part->base_work;
+    sum->pushed += part->pushed;
+    sum->second += part->second;
+    sum->energy_error += part->energy_error;
+    sum->margin = fmin(sum->margin, part->margin);
+    sum->edge = sum->edge || part->edge;
+    sum->degenerate = sum->degenerate || part->degenerate;
+    sum->finite = sum->finite && part->finite;
 }
 
 typedef struct gw_model_ops {

@@ -34,7 +34,7 @@
 
 #define THERE       1e-14 /* of the size: a Newton step this short is zero */
 #define TURNED      0.2   /* sine of a ball's turn from which its point is found anew */
-#define ROLLED      2.0   /* times the way that a turn explains */
+#define ROLLED      2.0   /* times the path that a turn explains */
 #define NEARLY      1e-3  /* of it: a smaller one at the end of a step is reported */
 #define DEGENERATE  1e-12 /* of the size: the least norm of a derivative, at an apex or a corner */
 #define BESIDE_APEX 1e-4  /* of the domain: least distance of a start from an apex or a corner */
@@ -207,7 +207,7 @@ gw_patch gw_patch_at(const gw_surface *s, const double *z, const gw_body_frame *
     return x;
 }
 
-/* Moves a place by y along the tangents of its patch. */
+/* Moves a contact point by y along the tangents of its patch. */
 void gw_patch_move(const gw_surface *s, const gw_patch *x, const double y[2], double *z)
 {
     if (x->count == 0)
@@ -244,11 +244,11 @@ bool gw_invert2(const double m[2][2], double out[2][2])
 }
 
 bool gw_normal_system_at(const gw_closure_contact *k, const gw_body_frame *fa,
-                         const gw_body_frame *fb, const gw_contact_place *place,
+                         const gw_body_frame *fb, const gw_contact_point *point,
                          gw_normal_system *s)
 {
-    s->a = gw_patch_at(&k->on_a, place->a, fa);
-    s->b = gw_patch_at(&k->on_b, place->b, fb);
+    s->a = gw_patch_at(&k->on_a, point->a, fa);
+    s->b = gw_patch_at(&k->on_b, point->b, fb);
     s->n = k->inside ? gw_neg(s->b.n) : s->b.n;
     s->d = gw_sub(s->a.p, s->b.p);
     double h[2][2], n[2][2] = {{0}};
@@ -320,7 +320,7 @@ static void turn_ball(const gw_surface *s, gw_vec3 n, const gw_body_frame *frame
     assert(s->kind == GW_SURFACE_SPHERE);
 }
 
-/* Newton's method from a place; false where it does not converge within its reach. */
+/* Newton's method from a contact point; false where it does not converge within its reach. */
 /*
  * |K|, with which the step of a's point descends: K is the Hessian of the gap as a function of that
  * point, and with eigenvalues m +- r along (cos t, sin t) and across,
@@ -350,23 +350,23 @@ static void make_positive(double k[2][2], int count)
 }
 
 bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a,
-                             const gw_body_frame *b, gw_newton_reach reach, gw_contact_place *place,
+                             const gw_body_frame *b, gw_newton_reach reach, gw_contact_point *point,
                              gw_normal_system *s)
 {
     double size = gw_contact_size(k), farthest = GW_FARTHEST * size;
-    gw_branch_way way = {.steps = 0};
+    gw_branch_length length = {.steps = 0};
     if (reach == GW_ON_BRANCH)
         farthest = fmax(size_of(&k->on_a), size_of(&k->on_b));
     for (int i = 0; i < GW_NEWTON_STEPS; i++) {
         double right_a[2] = {0, 0}, right_b[2], y_a[2], y_b[2];
-        if (!gw_normal_system_at(k, a, b, place, s))
+        if (!gw_normal_system_at(k, a, b, point, s))
             return false;
         for (int j = 0; j < 2; j++) {
             right_a[j] = j < s->a.count ? -gw_dot(s->a.t[j], s->n) : 0;
             right_b[j] = gw_dot(s->d, s->b.t[j]);
         }
         if (i == 0 && k->on_a.kind == GW_SURFACE_SPHERE && hypot(right_a[0], right_a[1]) > TURNED) {
-            turn_ball(&k->on_a, s->n, a, place->a);
+            turn_ball(&k->on_a, s->n, a, point->a);
             continue;
         }
         if (reach == GW_DESCEND)
@@ -378,16 +378,16 @@ bool gw_common_normal_follow(const gw_closure_contact *k, const gw_body_frame *a
         if (!isfinite(far_a + far_b))
             return false;
         if (far < THERE * size)
-            return reach != GW_DESCEND || gw_normal_system_at(k, a, b, place, s);
-        if (reach == GW_ON_BRANCH && (far > farthest || !gw_branch_way_add(&way, far, size)))
+            return reach != GW_DESCEND || gw_normal_system_at(k, a, b, point, s);
+        if (reach == GW_ON_BRANCH && (far > farthest || !gw_branch_length_add(&length, far, size)))
             return false;
         double share = far > farthest ? farthest / far : 1;
         for (int j = 0; j < 2; j++)
             y_a[j] *= share, y_b[j] *= share;
-        gw_patch_move(&k->on_a, &s->a, y_a, place->a);
-        gw_patch_move(&k->on_b, &s->b, y_b, place->b);
+        gw_patch_move(&k->on_a, &s->a, y_a, point->a);
+        gw_patch_move(&k->on_b, &s->b, y_b, point->b);
         if (far < GW_CONVERGED * size)
-            return gw_normal_system_at(k, a, b, place, s);
+            return gw_normal_system_at(k, a, b, point, s);
     }
     return false;
 }
@@ -445,9 +445,9 @@ void gw_move_off_apices(const gw_nurbs *n, double z[2])
     }
 }
 
-/* A place of a surface near the point x of its body's frame; the closest one if it has a closed
- * form. */
-void gw_surface_place_near(const gw_surface *s, gw_vec3 x, double z[3])
+/* A contact point of a surface near the point x of its body's frame; the closest one if it has a
+ * closed form. */
+void gw_surface_point_near(const gw_surface *s, gw_vec3 x, double z[3])
 {
     gw_vec3 d = gw_sub(x, s->point), e = gw_any_normal(s->axis), f = gw_cross(s->axis, e);
     gw_nurbs_nearest nearest;
@@ -488,14 +488,14 @@ gw_vec3 gw_into_body(const gw_body_frame *f, gw_vec3 x)
 
 /* The samples of a with the least height over b, ascending; returns their number. */
 static int lowest_samples(const gw_closure_contact *k, const gw_body_frame *a,
-                          const gw_body_frame *b, gw_contact_place *found)
+                          const gw_body_frame *b, gw_contact_point *found)
 {
     double height[CANDIDATES];
     int count = 0;
-    gw_contact_place at = {.known = true};
+    gw_contact_point at = {.known = true};
     if (k->on_a.kind == GW_SURFACE_SPHERE) { /* only the point below its centre */
         gw_vec3 centre = gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
-        gw_surface_place_near(&k->on_b, gw_into_body(b, centre), at.b);
+        gw_surface_point_near(&k->on_b, gw_into_body(b, centre), at.b);
         gw_vec3 down = gw_scale(k->inside ? 1 : -1, gw_patch_at(&k->on_b, at.b, b).n);
         down = gw_into_body(a, gw_add(a->p, down));
         at.a[0] = down.x, at.a[1] = down.y, at.a[2] = down.z;
@@ -504,7 +504,7 @@ static int lowest_samples(const gw_closure_contact *k, const gw_body_frame *a,
     }
     for (int i = 0; gw_surface_sample(&k->on_a, i, at.a); i++) {
         gw_vec3 x = gw_patch_at(&k->on_a, at.a, a).p;
-        gw_surface_place_near(&k->on_b, gw_into_body(b, x), at.b);
+        gw_surface_point_near(&k->on_b, gw_into_body(b, x), at.b);
         gw_patch below = gw_patch_at(&k->on_b, at.b, b);
         double h = gw_dot(below.n, gw_sub(x, below.p)) * (k->inside ? -1 : 1);
         if (count == CANDIDATES && h >= height[count - 1])
@@ -519,7 +519,7 @@ static int lowest_samples(const gw_closure_contact *k, const gw_body_frame *a,
 
 /* The closest points of two free-form shapes; false if they overlap, or for other surfaces. */
 static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_contact_place *at)
+                           const gw_body_frame *b, gw_contact_point *at)
 {
     const gw_surface *s[2] = {&k->on_a, &k->on_b};
     if (!s[0]->nurbs || !s[1]->nurbs || k->inside)
@@ -533,7 +533,7 @@ static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
     }
     gw_pose to_a = gw_pose_inverse(&world_from[0]), a_from_b = gw_pose_mul(&to_a, &world_from[1]);
     gw_nurbs_nearest_pair(s[0]->nurbs, s[1]->nurbs, &a_from_b, PAIRS, &nearest);
-    *at = (gw_contact_place){.known = true};
+    *at = (gw_contact_point){.known = true};
     for (int j = 0; j < 2; j++)
         at->a[j] = nearest.parameter[0][j], at->b[j] = nearest.parameter[1][j];
     gw_move_off_apices(s[0]->nurbs, at->a);
@@ -544,16 +544,16 @@ static bool closest_points(const gw_closure_contact *k, const gw_body_frame *a,
 /* Searches both surfaces for the common normal with the least gap; those at which the surfaces do
  * not cross are preferred. */
 static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_contact_place *place, gw_normal_system *s)
+                           const gw_body_frame *b, gw_contact_point *point, gw_normal_system *s)
 {
-    gw_contact_place start[CANDIDATES + 1];
+    gw_contact_point start[CANDIDATES + 1];
     int count = lowest_samples(k, a, b, start);
     bool found = false, crosses = true;
     count += closest_points(k, a, b, &start[count]);
     double least = HUGE_VAL;
     for (int i = 0; i < count; i++) {
         gw_normal_system there;
-        gw_contact_place at = start[i];
+        gw_contact_point at = start[i];
         if (!gw_common_normal_follow(k, a, b, GW_ANYWHERE, &at, &there) || there.a.beyond ||
             there.b.beyond)
             continue;
@@ -562,13 +562,13 @@ static bool search_contact(const gw_closure_contact *k, const gw_body_frame *a,
         if (found && (cross > crosses || (cross == crosses && gap >= least)))
             continue;
         found = true, crosses = cross, least = gap;
-        *s = there, *place = at;
+        *s = there, *point = at;
     }
     if (!found && count > 0) {
-        *place = start[0];
-        gw_normal_system_at(k, a, b, place, s);
+        *point = start[0];
+        gw_normal_system_at(k, a, b, point, s);
     }
-    place->known = found;
+    point->known = found;
     return found;
 }
 
@@ -627,79 +627,79 @@ static bool put_rates(const gw_normal_system *s, const gw_body_frame *a, const g
     return moves;
 }
 
-void gw_contact_place_begin(gw_contact_place *place)
+void gw_contact_point_begin(gw_contact_point *point)
 {
-    assert(place);
-    place->in_step = true;
-    place->lost = false;
-    memcpy(place->start_a, place->a, sizeof place->a);
-    memcpy(place->start_b, place->b, sizeof place->b);
+    assert(point);
+    point->in_step = true;
+    point->lost = false;
+    memcpy(point->start_a, point->a, sizeof point->a);
+    memcpy(point->start_b, point->b, sizeof point->b);
 }
 
-void gw_contact_place_release(gw_contact_place *place)
+void gw_contact_point_release(gw_contact_point *point)
 {
-    assert(place);
-    place->in_step = place->lost = false;
+    assert(point);
+    point->in_step = point->lost = false;
 }
 
-bool gw_contact_place_is_lost(gw_contact_place *place)
+bool gw_contact_point_is_lost(gw_contact_point *point)
 {
-    assert(place);
-    place->lost = place->in_step && place->known;
-    if (place->lost) {
-        memcpy(place->a, place->start_a, sizeof place->a);
-        memcpy(place->b, place->start_b, sizeof place->b);
+    assert(point);
+    point->lost = point->in_step && point->known;
+    if (point->lost) {
+        memcpy(point->a, point->start_a, sizeof point->a);
+        memcpy(point->b, point->start_b, sizeof point->b);
     }
-    return place->lost;
+    return point->lost;
 }
 
-void gw_contact_place_replaces(gw_contact_place *place, const gw_contact_place *before)
+void gw_contact_point_replaces(gw_contact_point *point, const gw_contact_point *before)
 {
-    assert(place && before);
-    place->searched = true;
-    place->before = before->before;
-    place->in_step = false;
+    assert(point && before);
+    point->searched = true;
+    point->before = before->before;
+    point->in_step = false;
 }
 
 /* In a step Newton's method may converge beside a fold of the branch, to the other branch, on which
  * the surfaces cross: then it is tried again from the substep's start. */
 static bool follow_branch(const gw_closure_contact *k, const gw_body_frame *a,
-                          const gw_body_frame *b, gw_contact_place *place, gw_normal_system *s)
+                          const gw_body_frame *b, gw_contact_point *point, gw_normal_system *s)
 {
-    bool found = gw_common_normal_follow(k, a, b, GW_ON_BRANCH, place, s);
-    if (!place->in_step || (found && gw_least_relative_curvature(s) > 0))
+    bool found = gw_common_normal_follow(k, a, b, GW_ON_BRANCH, point, s);
+    if (!point->in_step || (found && gw_least_relative_curvature(s) > 0))
         return found;
-    memcpy(place->a, place->start_a, sizeof place->a);
-    memcpy(place->b, place->start_b, sizeof place->b);
-    return gw_common_normal_follow(k, a, b, GW_ON_BRANCH, place, s) &&
+    memcpy(point->a, point->start_a, sizeof point->a);
+    memcpy(point->b, point->start_b, sizeof point->b);
+    return gw_common_normal_follow(k, a, b, GW_ON_BRANCH, point, s) &&
            gw_least_relative_curvature(s) > 0;
 }
 
 bool gw_surface_contact_at(const gw_closure_contact *k, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_contact_place *place, gw_contact_state *x)
+                           const gw_body_frame *b, gw_contact_point *point, gw_contact_state *x)
 {
     gw_normal_system s = {.n = {0, 0, 1}};
-    gw_contact_place at = *place;
-    bool found = place->known && !place->lost && follow_branch(k, a, b, &at, &s);
+    gw_contact_point at = *point;
+    bool found = point->known && !point->lost && follow_branch(k, a, b, &at, &s);
     if (!found) {
-        at = *place;
-        if (gw_contact_place_is_lost(&at)) {
+        at = *point;
+        if (gw_contact_point_is_lost(&at)) {
             gw_normal_system_at(k, a, b, &at, &s);
         } else {
             found = search_contact(k, a, b, &at, &s);
-            gw_contact_place_replaces(&at, place);
+            gw_contact_point_replaces(&at, point);
         }
     }
-    *place = at;
+    *point = at;
     *x = (gw_contact_state){.c = s.a.p, .n = s.n, .gap = gw_dot(s.n, s.d)};
     x->beyond = s.a.beyond || s.b.beyond;
     x->curvature = gw_least_relative_curvature(&s);
-    place->now.at = gw_into_body(b, x->c);
-    place->now.on_a = gw_into_body(a, x->c);
-    place->now.curvature = found ? x->curvature : 0;
+    point->now.at = gw_into_body(b, x->c);
+    point->now.on_a = gw_into_body(a, x->c);
+    point->now.curvature = found ? x->curvature : 0;
     for (int i = 0; i < 2; i++) {
         gw_vec3 axis = {a->turn.m[0][i], a->turn.m[1][i], a->turn.m[2][i]};
-        place->now.axes[i] = gw_mat3_tmul(&b->turn, axis);
+        point->now.axes[i] = gw_mat3_tmul(&b->turn, axis);
     }
     x->conforms = fabs(x->curvature) < GW_CONFORMING / gw_contact_size(k);
     if (!found || x->conforms)
@@ -724,7 +724,7 @@ gw_curvature_change gw_surface_contact_change(const gw_closure_contact *k, const
 {
     gw_normal_system s, then;
     double y_a[2] = {0, 0}, y_b[2] = {0, 0}, size = gw_contact_size(k);
-    gw_normal_system_at(k, a, b, &k->place, &s);
+    gw_normal_system_at(k, a, b, &k->point, &s);
     find_rates(&s, a, b, y_a, y_b);
     double speed = fmax(hypot(y_a[0], y_a[1]), hypot(y_b[0], y_b[1]));
     speed = fmax(speed, size * fmax(gw_norm(a->twist.w), gw_norm(b->twist.w)));
@@ -735,7 +735,7 @@ gw_curvature_change gw_surface_contact_change(const gw_closure_contact *k, const
         double by = i ? t : -t, go_a[2] = {by * y_a[0], by * y_a[1]};
         double go_b[2] = {by * y_b[0], by * y_b[1]};
         gw_body_frame to_a = gw_frame_after(a, by), to_b = gw_frame_after(b, by);
-        gw_contact_place at = k->place;
+        gw_contact_point at = k->point;
         gw_patch_move(&k->on_a, &s.a, go_a, at.a);
         gw_patch_move(&k->on_b, &s.b, go_b, at.b);
         bool there = gw_normal_system_at(k, &to_a, &to_b, &at, &then);
@@ -749,16 +749,16 @@ gw_curvature_change gw_surface_contact_change(const gw_closure_contact *k, const
  * slides on a large one far on that only. */
 bool gw_contact_is_degenerate(const gw_closure_contact *k)
 {
-    const gw_contact_curvature *now = &k->place.now, *before = &k->place.before;
+    const gw_contact_curvature *now = &k->point.now, *before = &k->point.before;
     double size = gw_contact_size(k), least = fmin(fabs(now->curvature), fabs(before->curvature));
     if (before->curvature == 0)
         return false;
     if (now->curvature * before->curvature <= 0 || fabs(now->curvature) < NEARLY / size)
         return true;
-    double way = fmin(gw_distance(now->at, before->at), gw_distance(now->on_a, before->on_a));
+    double length = fmin(gw_distance(now->at, before->at), gw_distance(now->on_a, before->on_a));
     double turn = hypot(gw_distance(now->axes[0], before->axes[0]),
                         gw_distance(now->axes[1], before->axes[1]));
-    return way > GW_JUMP * size && way * least > ROLLED * turn;
+    return length > GW_JUMP * size && length * least > ROLLED * turn;
 }
 
 /*
@@ -803,11 +803,11 @@ int gw_surface_contact_edges(const gw_closure_contact *k, const gw_body_frame *a
         return gw_curve_contact_edges(k, a, b, all, edges);
     for (int side = 0; side < 2; side++) {
         const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
-        const double *x = side ? k->place.b : k->place.a;
+        const double *x = side ? k->point.b : k->point.a;
         for (int i = 0; shape && i < shape->dimension; i++) {
             if (!gw_edge_at(shape, side, i, x[i], all, &edges[count]))
                 continue;
-            found = found || gw_normal_system_at(k, a, b, &k->place, &s);
+            found = found || gw_normal_system_at(k, a, b, &k->point, &s);
             if (!found)
                 return 0;
             const gw_patch *own = side ? &s.b : &s.a;

@@ -28,29 +28,29 @@ bool gw_surface_contact_is_general(const gw_closure_contact *contact);
     "they touch along a line, or everywhere, and not in a point"
 
 /*
- * The contact with the bodies in these frames, followed from `place`, which is updated; both
- * surfaces are searched where the place is not known or Newton's method fails from there. False
- * where there is no common normal; the state is then that of the closest points found.
+ * The contact with the bodies in these frames, followed from `point`, which is updated; both
+ * surfaces are searched where the contact point is not known or Newton's method fails from there.
+ * False where there is no common normal; the state is then that of the closest points found.
  */
 bool gw_surface_contact_at(const gw_closure_contact *contact, const gw_body_frame *a,
-                           const gw_body_frame *b, gw_contact_place *place,
+                           const gw_body_frame *b, gw_contact_point *point,
                            gw_contact_state *state);
 
-/* Begins a substep: from here the place is followed. */
-void gw_contact_place_begin(gw_contact_place *place);
+/* Begins a substep: from here the contact point is followed. */
+void gw_contact_point_begin(gw_contact_point *point);
 
 /* Before bodies are placed elsewhere: there it is searched for where it cannot be followed. */
-void gw_contact_place_release(gw_contact_place *place);
+void gw_contact_point_release(gw_contact_point *point);
 
-/* Of a place that is not found by following it: in a step, true, and the place is that at the
- * substep's start, until the next one begins. Elsewhere it is to be searched for. */
-bool gw_contact_place_is_lost(gw_contact_place *place);
+/* Of a contact point that is not found by following it: in a step, true, and the contact point is
+ * that at the substep's start, until the next one begins. Elsewhere it is to be searched for. */
+bool gw_contact_point_is_lost(gw_contact_point *point);
 
-/* What a place keeps of another one for the same contact that a search replaces. */
-void gw_contact_place_replaces(gw_contact_place *place, const gw_contact_place *before);
+/* What a contact point keeps of another one for the same contact that a search replaces. */
+void gw_contact_point_replaces(gw_contact_point *point, const gw_contact_point *before);
 
 /* The least relative curvatures (1/m) t s before and after the present pose, at the frames' twists
- * and to first order in the motion of the contact point; t is chosen for a short way. */
+ * and to first order in the motion of the contact point; t is chosen for a short path. */
 typedef struct gw_curvature_change {
     double t, before, after;
 } gw_curvature_change;
@@ -67,10 +67,10 @@ gw_body_frame gw_frame_after(const gw_body_frame *frame, double t);
 /* gw_system_degenerate_closure() of one contact without a closed form. */
 bool gw_contact_is_degenerate(const gw_closure_contact *contact);
 
-/* Gap, normal and point alone, on the branch near `place`; where that branch has ended, those of
- * the tangent plane at `place`. */
+/* Gap, normal and point alone, on the branch near `point`; where that branch has ended, those of
+ * the tangent plane at `point`. */
 void gw_surface_contact_near(const gw_closure_contact *contact, const gw_body_frame *a,
-                             const gw_body_frame *b, const gw_contact_place *place,
+                             const gw_body_frame *b, const gw_contact_point *point,
                              gw_contact_state *state);
 
 /*
@@ -90,11 +90,11 @@ double gw_corner_opening(const gw_surface *corner, int k, const gw_body_frame *f
 double gw_edge_opening(const gw_surface *edge, const double *z, const gw_body_frame *frame,
                        gw_vec3 n);
 
-/* The place at which the contact `to` of an edge of a sheet continues `from`, that of the sheet, or
- * the other way round (`exchanged`: the sheet is on b there). False if it does not: the shapes are
- * others, or `from` is not at that edge. */
-bool gw_contact_place_across(const gw_closure_contact *from, const gw_closure_contact *to,
-                             bool exchanged, gw_contact_place *place);
+/* The contact point at which the contact `to` of an edge of a sheet continues `from`, that of the
+ * sheet, or the other way round (`exchanged`: the sheet is on b there). False if it does not: the
+ * shapes are others, or `from` is not at that edge. */
+bool gw_contact_point_across(const gw_closure_contact *from, const gw_closure_contact *to,
+                             bool exchanged, gw_contact_point *point);
 
 /* Distance of a parameter past an edge, or past the end of a curve (m; the sign is the parameter's:
  * positive past the upper end), with its gradients by both bodies' twists. */

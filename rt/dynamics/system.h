@@ -122,9 +122,9 @@ typedef struct gw_contact_curvature {
 
 /* Coordinates of a contact point on both surfaces: parameters of a free-form surface, a unit vector
  * of an ellipsoid, and so on (surface_contact.c). */
-typedef struct gw_contact_place {
+typedef struct gw_contact_point {
     bool known;    /* false: to be found by a search */
-    bool searched; /* a search has replaced the place given */
+    bool searched; /* a search has replaced the contact point given */
     double a[3], b[3];
     bool pinned; /* a's point is fixed in a: of a rim that lies nearly flat, within a step; of
                     other contacts its section is, in a or, `exchanged`, in b (line_contact.c) */
@@ -133,9 +133,9 @@ typedef struct gw_contact_place {
     gw_vec3 across;           /* of two curves: the direction e in b that defines their rows */
     gw_contact_curvature now, before; /* `before`: at the step's start */
     bool in_step;                     /* it is followed and not searched for; */
-    bool lost;                     /* the branch ended since the substep began: the place is that */
+    bool lost; /* the branch ended since the substep began: the contact point is that */
     double start_a[3], start_b[3]; /* at its start */
-} gw_contact_place;
+} gw_contact_point;
 
 /* A contact of two surfaces. Closed forms: a sphere on a plane, sphere or cylinder; a cylinder or
  * rim on a plane; two cylinders along a `line` (parallel axes). By common normal: two cylinders
@@ -143,7 +143,7 @@ typedef struct gw_contact_place {
  * anything but a plane and b a surface. Two rims or curves: with a common tangent. */
 typedef struct gw_closure_contact {
     gw_surface on_a, on_b;
-    gw_contact_place place; /* initial value, or unknown; in a system it follows the contact */
+    gw_contact_point point; /* initial value, or unknown; in a system it follows the contact */
     bool inside; /* a is inside b's sphere or cylinder; of other surfaces, on the other side of b */
     bool line;   /* two cylinders whose axes stay parallel */
     bool edged;  /* edges of the surfaces are contacts of their own: past them this one is open; */
@@ -173,9 +173,9 @@ typedef struct gw_closure_def {
         double ratio, offset;           /* position of a = ratio * position of b + offset */
     } gear;
     gw_closure_contact contact;
-    gw_contact_place
-        first; /* in a system: the place at creation, before closures were satisfied, */
-    gw_contact_place start; /* and after */
+    gw_contact_point
+        first; /* in a system: the contact point at creation, before closures were satisfied, */
+    gw_contact_point start; /* and after */
     bool unilateral; /* of a contact of surfaces: inactive until gw_system_activate_contact() */
     double friction; /* mu of a unilateral contact that rolls; INFINITY: it does not slip */
     bool edges_left; /* gw_system_disable_edge_springs() */
@@ -221,15 +221,15 @@ void gw_system_destroy(gw_system *system);
 
 /* Gap (m), unit normal from b to a, and the point midway between the closest points of two surfaces
  * (world), with the bodies at `a` and `b` (world_from_body). The point of a rim that lies flat is
- * arbitrary. With contact->place known: on the branch near it or, where that has ended, by the
- * tangent plane at the place. RT safe. */
+ * arbitrary. With contact->point known: on the branch near it or, where that has ended, by the
+ * tangent plane at the contact point. RT safe. */
 void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
                             double *gap, gw_vec3 *normal, gw_vec3 *point);
 
 /*
- * Unilateral contacts of curved surfaces can have several contact places, each a local minimum of
- * the distance. A place is found by a search and then followed. All RT safe, with the bodies at `a`
- * and `b` (world_from_body); gaps in m.
+ * Unilateral contacts of curved surfaces can have several contact points, each a local minimum of
+ * the distance. A contact point is found by a search and then followed. All RT safe, with the
+ * bodies at `a` and `b` (world_from_body); gaps in m.
  */
 
 /* The length that steps and curvatures of a contact are measured by (m). */
@@ -238,13 +238,13 @@ double gw_contact_size(const gw_closure_contact *contact);
 /* True where a contact may be unilateral: not for two curves with a common tangent. */
 bool gw_closure_contact_may_part(const gw_closure_contact *contact);
 
-/* True where a contact has such places; of others the gap has a closed form. */
-bool gw_closure_contact_has_places(const gw_closure_contact *contact);
+/* True where a contact has such contact points; of others the gap has a closed form. */
+bool gw_closure_contact_has_points(const gw_closure_contact *contact);
 
-#define GW_CONTACT_PLACES 3 /* that are followed at once at most */
+#define GW_CONTACT_POINTS 3 /* that are followed at once at most */
 
-/* The number of places to follow at once: one between two convex surfaces. */
-int gw_closure_contact_places(const gw_closure_contact *contact);
+/* The number of contact points to follow at once: one between two convex surfaces. */
+int gw_closure_contact_points(const gw_closure_contact *contact);
 
 #define GW_CONTACT_SUPPORTS 6
 
@@ -253,115 +253,118 @@ int gw_closure_contact_places(const gw_closure_contact *contact);
  * no distinct minimum, and the lowest point moves along the rim or line. */
 int gw_closure_contact_supports(const gw_closure_contact *contact);
 
-/* The place of supporting point `i`, followed from `place` if known. False, with place->known
- * false, where the rim does not lie nearly flat there or the point is past an edge. */
+/* The contact point of supporting point `i`, followed from `point` if known. False, with
+ * point->known false, where the rim does not lie nearly flat there or the point is past an edge. */
 bool gw_closure_contact_support(const gw_closure_contact *contact, const gw_pose *a,
-                                const gw_pose *b, int i, gw_contact_place *place, double *gap);
+                                const gw_pose *b, int i, gw_contact_point *point, double *gap);
 
-/* Finds supporting points spread along the line on which surfaces touch nearly, from a place near
- * it; *closed: the line comes back to its beginning. Returns their number, 0: there is no such
- * line. Costs up to about 0.5 ms. */
+/* Finds supporting points spread along the line on which surfaces touch nearly, from a contact
+ * point near it; *closed: the line comes back to its beginning. Returns their number, 0: there is
+ * no such line. Costs up to about 0.5 ms. */
 int gw_closure_contact_trace(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
-                             const gw_contact_place *near,
-                             gw_contact_place places[GW_CONTACT_SUPPORTS], bool *closed);
+                             const gw_contact_point *near,
+                             gw_contact_point points[GW_CONTACT_SUPPORTS], bool *closed);
 
 /* A start for that: the point of b closest to a's centre; false for curves. */
 bool gw_closure_contact_below(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
-                              gw_contact_place *place);
+                              gw_contact_point *point);
 
-/* Pins a place to a section parallel to that of a supporting point near it. */
-void gw_closure_contact_pin(const gw_closure_contact *contact, const gw_contact_place *support,
-                            gw_contact_place *place);
+/* Pins a contact point to a section parallel to that of a supporting point near it. */
+void gw_closure_contact_pin(const gw_closure_contact *contact, const gw_contact_point *support,
+                            gw_contact_point *point);
 
-/* Distance of two places on b (m). */
-double gw_closure_contact_way(const gw_closure_contact *contact, const gw_contact_place *x,
-                              const gw_contact_place *y);
+/* Distance of two contact points on b (m). */
+double gw_closure_contact_distance(const gw_closure_contact *contact, const gw_contact_point *x,
+                                   const gw_contact_point *y);
 
-/* A lowest place of a rim, from supporting point `near` and `turn` (rad) further round. */
+/* A lowest contact point of a rim, from supporting point `near` and `turn` (rad) further round. */
 bool gw_closure_contact_lowest(const gw_closure_contact *contact, const gw_pose *a,
-                               const gw_pose *b, double turn, const gw_contact_place *near,
-                               gw_contact_place *place, double *gap);
+                               const gw_pose *b, double turn, const gw_contact_point *near,
+                               gw_contact_point *point, double *gap);
 
-/* A place found by descent from the point of b closest to a's centre, which is followed in `under`
- * (searched for where unknown); false where none is found or b is more than 1 cm away there.
- * Cheaper than gw_closure_contact_find(). */
+/* A contact point found by descent from the point of b closest to a's centre, which is followed in
+ * `under` (searched for where unknown); false where none is found or b is more than 1 cm away
+ * there. Cheaper than gw_closure_contact_find(). */
 bool gw_closure_contact_find_under(const gw_closure_contact *contact, const gw_pose *a,
-                                   const gw_pose *b, gw_contact_place *under,
-                                   gw_contact_place *place, double *gap);
+                                   const gw_pose *b, gw_contact_point *under,
+                                   gw_contact_point *point, double *gap);
 
-/* Follows a known place to the bodies' poses. False, with place->known false, where the minimum has
- * ended or lies past an edge, or where the penetration exceeds half the contact's size. */
+/* Follows a known contact point to the bodies' poses. False, with point->known false, where the
+ * minimum has ended or lies past an edge, or where the penetration exceeds half the contact's size.
+ */
 bool gw_closure_contact_follow(const gw_closure_contact *contact, const gw_pose *a,
-                               const gw_pose *b, gw_contact_place *place, double *gap);
+                               const gw_pose *b, gw_contact_point *point, double *gap);
 
-/* True for a followed place beside which another one is likely: the surfaces bend nearly alike.
- * Rims have a search of their own (gw_closure_contact_lowest()). */
-bool gw_closure_contact_is_narrow(const gw_closure_contact *contact, const gw_contact_place *place);
+/* True for a followed contact point beside which another one is likely: the surfaces bend nearly
+ * alike. Rims have a search of their own (gw_closure_contact_lowest()). */
+bool gw_closure_contact_is_narrow(const gw_closure_contact *contact, const gw_contact_point *point);
 
 #define GW_CONTACT_BESIDE 6
 
-/* Searches for a place beside another one, in the direction in which the surfaces bend most alike,
- * from start i, 0 .. GW_CONTACT_BESIDE - 1. */
+/* Searches for a contact point beside another one, in the direction in which the surfaces bend most
+ * alike, from start i, 0 .. GW_CONTACT_BESIDE - 1. */
 bool gw_closure_contact_find_beside(const gw_closure_contact *contact, const gw_pose *a,
-                                    const gw_pose *b, const gw_contact_place *near, int i,
-                                    gw_contact_place *place, double *gap);
+                                    const gw_pose *b, const gw_contact_point *near, int i,
+                                    gw_contact_point *point, double *gap);
 
 #define GW_CONTACT_TRIALS 65 /* number of starts of a complete search */
 
-/* Searches for a place from start `trial`, 0 .. GW_CONTACT_TRIALS - 1, the likeliest first. False
- * where none is found from there: *gap is then the distance of the start's two points, negative
- * where the surfaces penetrate and neither point is at an edge; *place is the start. Costs at most
- * two global closest-point queries. */
+/* Searches for a contact point from start `trial`, 0 .. GW_CONTACT_TRIALS - 1, the likeliest first.
+ * False where none is found from there: *gap is then the distance of the start's two points,
+ * negative where the surfaces penetrate and neither point is at an edge; *point is the start. Costs
+ * at most two global closest-point queries. */
 bool gw_closure_contact_find(const gw_closure_contact *contact, const gw_pose *a, const gw_pose *b,
-                             int trial, gw_contact_place *place, double *gap);
+                             int trial, gw_contact_point *point, double *gap);
 
-/* Sets the place of a contact of two surfaces, one of which is a sheet, from that of `edge`, the
- * contact of an edge of the sheet and the other surface (`exchanged`: the sheet is on b), and
- * follows it. False where that does not lead to a place, or contacts at the edge are far from
- * leaving it for the sheet. */
+/* Sets the contact point of a contact of two surfaces, one of which is a sheet, from that of
+ * `edge`, the contact of an edge of the sheet and the other surface (`exchanged`: the sheet is on
+ * b), and follows it. False where that does not lead to a contact point, or contacts at the edge
+ * are far from leaving it for the sheet. */
 bool gw_closure_contact_from_edge(const gw_closure_contact *contact, const gw_pose *a,
                                   const gw_pose *b, const gw_closure_contact *edge, bool exchanged,
-                                  gw_contact_place *place, double *gap);
+                                  gw_contact_point *point, double *gap);
 
 #define GW_CONTACT_MINIMA 8 /* starts of gw_closure_contact_find_near() at most */
 
-/* Searches for places from all points of b, a free-form surface, where its distance from a's centre
- * has a local minimum and b is within `reach` (m) of a ball about a: for a sphere these are all
- * places. Of an edge and a smaller surface b from the points of the edge near b's centre. Returns
- * the number of places, the nearest first; -1 for other contacts. Costs at most a global
- * closest-point query. */
+/* Searches for contact points from all points of b, a free-form surface, where its distance from
+ * a's centre has a local minimum and b is within `reach` (m) of a ball about a: for a sphere these
+ * are all contact points. Of an edge and a smaller surface b from the points of the edge near b's
+ * centre. Returns the number of contact points, the nearest first; -1 for other contacts. Costs at
+ * most a global closest-point query. */
 int gw_closure_contact_find_near(const gw_closure_contact *contact, const gw_pose *a,
                                  const gw_pose *b, double reach,
-                                 gw_contact_place places[GW_CONTACT_MINIMA],
+                                 gw_contact_point points[GW_CONTACT_MINIMA],
                                  double gaps[GW_CONTACT_MINIMA]);
 
-/* True where the surfaces conform at a place, so that they touch along a line or everywhere. If the
- * place is unknown, at the points of start 0, unless one is at an edge. */
+/* True where the surfaces conform at a contact point, so that they touch along a line or
+ * everywhere. If the contact point is unknown, at the points of start 0, unless one is at an edge.
+ */
 bool gw_closure_contact_conforms(const gw_closure_contact *contact, const gw_pose *a,
-                                 const gw_pose *b, const gw_contact_place *place);
+                                 const gw_pose *b, const gw_contact_point *point);
 
 /* How far (m) the points of the smaller surface have moved relative to the other one, at most,
  * between two poses of a in b: the distance of the surfaces has changed by no more. */
 double gw_closure_contact_moved(const gw_closure_contact *contact, const gw_pose *then,
                                 const gw_pose *now);
 
-/* True where a place is at an edge of a surface, or at an end of a curve, or past it. */
-bool gw_closure_contact_at_edge(const gw_closure_contact *contact, const gw_contact_place *place);
+/* True where a contact point is at an edge of a surface, or at an end of a curve, or past it. */
+bool gw_closure_contact_at_edge(const gw_closure_contact *contact, const gw_contact_point *point);
 
 /* True if the normal of a's surface, where it is nearest to b, points away from b. */
 bool gw_closure_contact_faces_away(const gw_closure_contact *contact, const gw_pose *a,
                                    const gw_pose *b);
 
-/* True if two places of a contact are the same. */
-bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact_place *x,
-                             const gw_contact_place *y);
+/* True if two contact points of a contact are the same. */
+bool gw_closure_contact_same(const gw_closure_contact *contact, const gw_contact_point *x,
+                             const gw_contact_point *y);
 
-/* The current place of a closure's contact, and that at creation with the bodies as defined; NULL:
- * the contact has a closed form and no place. gw_system_continue_contact() sets the place to
- * follow, of a contact between surfaces with the same parameters. RT safe. */
-const gw_contact_place *gw_system_contact_place(const gw_system *system, int closure);
-const gw_contact_place *gw_system_first_place(const gw_system *system, int closure);
-void gw_system_continue_contact(gw_system *system, int closure, const gw_contact_place *place);
+/* The current contact point of a closure's contact, and that at creation with the bodies as
+ * defined; NULL: the contact has a closed form and no contact point. gw_system_continue_contact()
+ * sets the contact point to follow, of a contact between surfaces with the same parameters. RT
+ * safe. */
+const gw_contact_point *gw_system_contact_point(const gw_system *system, int closure);
+const gw_contact_point *gw_system_first_point(const gw_system *system, int closure);
+void gw_system_continue_contact(gw_system *system, int closure, const gw_contact_point *point);
 
 /*
  * Unilateral contacts. While one is active its rows are those of a bilateral contact, and its
@@ -370,17 +373,17 @@ void gw_system_continue_contact(gw_system *system, int closure, const gw_contact
  * where the slip ends. RT safe.
  */
 
-/* Activates a contact at `place` (NULL: its own, or of a closed form), with positions and
+/* Activates a contact at `point` (NULL: its own, or of a closed form), with positions and
  * velocities projected onto all active rows in the mass metric: an inelastic impulse; one that has
  * slip and may slip begins slipping. False, with
  * nothing changed, where the projection does not converge, or a local model is in use. */
-bool gw_system_activate_contact(gw_system *system, int closure, const gw_contact_place *place);
+bool gw_system_activate_contact(gw_system *system, int closure, const gw_contact_point *point);
 void gw_system_deactivate_contact(gw_system *system, int closure);
 
-/* Tells whether the caller follows an inactive contact of `edged` surfaces, at `place`, unknown if
+/* Tells whether the caller follows an inactive contact of `edged` surfaces, at `point`, unknown if
  * not: a contact that ends at an edge within a step passes on to one that is followed, which is
  * active from then on. */
-void gw_system_follow_contact(gw_system *system, int closure, const gw_contact_place *place);
+void gw_system_follow_contact(gw_system *system, int closure, const gw_contact_point *point);
 
 /* True if an active contact is where this one continues it, at the edge of a sheet: it passes on
  * when it leaves. */
@@ -429,11 +432,11 @@ double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *
 
 /* The same where joints and closures are not satisfied at these poses, after an edit: bodies are
  * put exactly there, and every joint and row gets an offset, to be removed by
- * gw_system_move_offsets(). Twists are projected in the mass metric. `way` and `turn`: the largest
- * offsets (m, rad), 0 where there is none.
+ * gw_system_move_offsets(). Twists are projected in the mass metric. `distance` and `turn`: the
+ * largest offsets (m, rad), 0 where there is none.
  */
 void gw_system_place_with_offsets(gw_system *system, const gw_pose *poses, const gw_twist *twists,
-                                  double *way, double *turn);
+                                  double *distance, double *turn);
 
 /* Gives the bodies the motion nearest to these twists (one per body, of the origins, world axes) in
  * the mass metric: an inelastic impulse, which conserves the momentum of floating bodies. A body

@@ -359,7 +359,7 @@ void gw_system_keep_bristles(gw_system *s, int index, const gw_system *from, int
 /* ---- a step's start --------------------------------------------------------------------------
  *
  * A coordinate slides from the start, or from a blow on. Its bristle would let F come in over its
- * span; it is bent at once, and its energy taken from what the way dissipates,
+ * span; it is bent at once, and its energy taken from what sliding dissipates,
  *
  *   F x - U,   U = 11/16 F span,
  *

@@ -229,7 +229,7 @@ void gw_closures_classify(gw_system *s)
     gw_tree_update_velocities(s);
     gw_closures_update_rows(s);
     for (int i = 0; i < s->closure_count; i++)
-        s->closures[i].first = s->closures[i].contact.place;
+        s->closures[i].first = s->closures[i].contact.point;
     for (int i = 0; i < s->closure_count && !s->moving && !s->is_offset; i++) {
         const gw_closure_def *c = &s->closures[i];
         gw_planar_body a = s->bodies[c->a].flat, b = gw_body_of(s, c->b)->flat;
@@ -502,7 +502,7 @@ double gw_closures_project(gw_system *s, int steps)
     return gw_closures_residual(s);
 }
 
-/* What keeps its place at creation, as far as the closures allow it. */
+/* What keeps its pose at creation, as far as the closures allow it. */
 typedef enum kept_joints {
     KEEPS_POSITION, /* joints with a stated position */
     KEEPS_TURNS,    /* these, and the rotation of ball and free joints */
@@ -581,15 +581,15 @@ double gw_closures_assemble(gw_system *s, const gw_closure_def *stated, int step
         for (int i = 0; i < s->body_count && n > 0; i++)
             gw_joint_copy(&s->bodies[i], &s->start[i], &s->bodies[i].joint);
         for (int i = 0; i < s->closure_count; i++) {
-            s->closures[i].contact.place = stated[i].contact.place;
-            s->closures[i].contact.place.in_step = false;
+            s->closures[i].contact.point = stated[i].contact.point;
+            s->closures[i].contact.point.in_step = false;
         }
         left = assemble_once(s, steps, tries[n]);
         if (most > 1 && left <= closed && gw_contacts_check(s, &lost))
             break;
     }
     for (int i = 0; i < s->closure_count; i++)
-        s->closures[i].start = s->closures[i].contact.place;
+        s->closures[i].start = s->closures[i].contact.point;
     return left;
 }
 

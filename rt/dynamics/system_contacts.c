@@ -116,13 +116,13 @@ static bool is_line_contact(const gw_closure_contact *k)
            (k->on_a.kind == GW_SURFACE_CYLINDER && k->on_b.kind == GW_SURFACE_PLANE);
 }
 
-/* The contact of two surfaces; `place` is followed if there is no closed form. */
+/* The contact of two surfaces; `point` is followed if there is no closed form. */
 static gw_contact_state contact_of(const gw_closure_contact *k, const gw_body_frame *a,
-                                   const gw_body_frame *b, gw_contact_place *place)
+                                   const gw_body_frame *b, gw_contact_point *point)
 {
     gw_contact_state x = {0};
     if (gw_surface_contact_is_general(k)) {
-        gw_surface_contact_at(k, a, b, place, &x);
+        gw_surface_contact_at(k, a, b, point, &x);
         return x;
     }
     gw_vec3 o = point_of(a, k->on_a.point), o_dot = velocity_at(a, o);
@@ -150,19 +150,19 @@ void gw_closure_contact_gap(const gw_closure_contact *contact, const gw_pose *a,
 {
     assert(contact && a && b && gap);
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    gw_contact_place place = contact->place;
+    gw_contact_point at = contact->point;
     gw_contact_state x;
     if (gw_contact_is_of_curves(contact)) {
         gw_curve_contact c;
-        gw_curve_contact_at(contact, &frame_a, &frame_b, &place, &c);
+        gw_curve_contact_at(contact, &frame_a, &frame_b, &at, &c);
         *gap = c.value[0], *normal = c.n;
         *point = gw_mul_add(c.c, 0.5 * c.value[0], c.n);
         return;
     }
-    if (place.known)
-        gw_surface_contact_near(contact, &frame_a, &frame_b, &place, &x);
+    if (at.known)
+        gw_surface_contact_near(contact, &frame_a, &frame_b, &at, &x);
     else
-        x = contact_of(contact, &frame_a, &frame_b, &place);
+        x = contact_of(contact, &frame_a, &frame_b, &at);
     *gap = x.gap;
     *normal = x.n;
     *point = gw_mul_add(x.c, -0.5 * x.gap, x.n); /* the midpoint */
@@ -196,7 +196,7 @@ static void curve_rows(gw_closure_contact *k, const gw_body_frame *a, const gw_b
                        double length, gw_closure_row *positions, gw_closure_row *velocities)
 {
     gw_curve_contact x;
-    gw_curve_contact_at(k, a, b, &k->place, &x);
+    gw_curve_contact_at(k, a, b, &k->point, &x);
     for (int n = 0; n < GW_CURVE_ROWS; n++, positions++) {
         gw_spatial_set(positions->on_a, x.on_a[n].f, x.on_a[n].t);
         gw_spatial_set(positions->on_b, x.on_b[n].f, x.on_b[n].t);
@@ -228,7 +228,7 @@ static void parallel_rows(const gw_closure_contact *k, const gw_body_frame *a,
 static void surface_rows(gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
                          double length, gw_closure_row *positions, gw_closure_row *velocities)
 {
-    gw_contact_state x = contact_of(k, a, b, &k->place);
+    gw_contact_state x = contact_of(k, a, b, &k->point);
     gw_vec3 t[2], t_dot[2];
     positions->value = x.gap;
     gw_put_point_row(positions++, a, b, x.c, x.c_dot, x.n, x.n_dot);
@@ -410,33 +410,33 @@ static bool is_followed(const gw_closure_def *c)
     return c->kind == GW_CLOSURE_CONTACT && gw_surface_contact_is_general(&c->contact);
 }
 
-const gw_contact_place *gw_system_contact_place(const gw_system *s, int closure)
+const gw_contact_point *gw_system_contact_point(const gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count);
-    return is_followed(&s->closures[closure]) ? &s->closures[closure].contact.place : NULL;
+    return is_followed(&s->closures[closure]) ? &s->closures[closure].contact.point : NULL;
 }
 
-const gw_contact_place *gw_system_first_place(const gw_system *s, int closure)
+const gw_contact_point *gw_system_first_point(const gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count);
     return is_followed(&s->closures[closure]) ? &s->closures[closure].first : NULL;
 }
 
-void gw_system_continue_contact(gw_system *s, int closure, const gw_contact_place *place)
+void gw_system_continue_contact(gw_system *s, int closure, const gw_contact_point *point)
 {
-    assert(s && closure >= 0 && closure < s->closure_count && place);
-    gw_contact_place *now = &s->closures[closure].contact.place;
-    if (!is_followed(&s->closures[closure]) || !place->known)
+    assert(s && closure >= 0 && closure < s->closure_count && point);
+    gw_contact_point *now = &s->closures[closure].contact.point;
+    if (!is_followed(&s->closures[closure]) || !point->known)
         return;
-    *now = *place;
+    *now = *point;
     now->searched = false;
 }
 
 void gw_contacts_begin(gw_system *s, const gw_forces *forces)
 {
     for (int i = 0; i < s->closure_count; i++) {
-        gw_contact_place *place = &s->closures[i].contact.place;
-        place->before = place->now;
+        gw_contact_point *point = &s->closures[i].contact.point;
+        point->before = point->now;
     }
     gw_unilateral_begin_step(s, forces ? forces->effort : NULL);
 }
@@ -519,7 +519,7 @@ static bool check_curves(gw_closure_contact *k, const gw_body_frame *a, const gw
                          const char *where, gw_error *error)
 {
     gw_curve_contact x;
-    if (gw_curve_contact_at(k, a, b, &k->place, &x))
+    if (gw_curve_contact_at(k, a, b, &k->point, &x))
         return true;
     if (x.conforms)
         return gw_fail(error, GW_BAD_INPUT, where,
@@ -545,7 +545,7 @@ bool gw_contacts_check(gw_system *s, gw_error *error)
                 return false;
             continue;
         }
-        bool found = gw_surface_contact_at(&c->contact, &a, &b, &c->contact.place, &x);
+        bool found = gw_surface_contact_at(&c->contact, &a, &b, &c->contact.point, &x);
         snprintf(where, sizeof where, "%d", i);
         if (x.conforms)
             return gw_fail(error, GW_BAD_INPUT, where,

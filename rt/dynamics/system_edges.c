@@ -138,12 +138,12 @@ static int all_edges_at(const gw_closure_def *c, const gw_pose *pose_a, const gw
     gw_closure_contact contact = c->contact;
     gw_contact_state state;
     gw_curve_contact curves;
-    if (contact.place.known)
-        gw_contact_place_begin(&contact.place);
+    if (contact.point.known)
+        gw_contact_point_begin(&contact.point);
     if (gw_contact_is_of_curves(&contact))
-        gw_curve_contact_at(&contact, &a, &b, &contact.place, &curves);
+        gw_curve_contact_at(&contact, &a, &b, &contact.point, &curves);
     else
-        gw_surface_contact_at(&contact, &a, &b, &contact.place, &state);
+        gw_surface_contact_at(&contact, &a, &b, &contact.point, &state);
     return gw_surface_contact_edges(&contact, &a, &b, true, edges);
 }
 
@@ -172,7 +172,7 @@ double gw_system_edge_distance(const gw_system *s, const gw_system_edge *edge)
     const gw_nurbs *shape = row          ? row->nurbs
                             : edge->side ? c->contact.on_b.nurbs
                                          : c->contact.on_a.nurbs;
-    const double *at = row ? row->start : edge->side ? c->contact.place.b : c->contact.place.a;
+    const double *at = row ? row->start : edge->side ? c->contact.point.b : c->contact.point.a;
     gw_edge e;
     gw_edge_at(shape, edge->side, edge->direction, at[edge->direction], true, &e);
     return e.within[edge->high];

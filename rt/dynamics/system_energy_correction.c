@@ -124,17 +124,17 @@ double gw_system_remove_energy(gw_system *s, double energy)
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-#define PLACE_ROUNDING 1e-15 /* of a place, or a joint's coordinate */
-#define REST_SPEED     1e-10 /* m/s, residual velocity of a body at rest whose forces cancel */
+#define POSITION_ROUNDING 1e-15 /* of a position, or a joint's coordinate */
+#define REST_SPEED        1e-10 /* m/s, residual velocity of a body at rest whose forces cancel */
 
 /*
- * A force F along a place x, each rounded by eps, makes
+ * A force F along a position x, each rounded by eps, makes
  *
  *   |F| |x| eps
  *
  * of potential energy: weights and springs at where they act, forces of joints at the coordinates,
  * all of a joint's friction also where it has come to rest within the step.
- * A body's place is the sum of the arms that lead there, and as exact as the longest of them.
+ * A body's position is the sum of the arms that lead there, and as exact as the longest of them.
  */
 double gw_system_energy_rounding(const gw_system *s)
 {
@@ -149,5 +149,5 @@ double gw_system_energy_rounding(const gw_system *s)
             moments +=
                 fmax(fabs(s->joint_force[k->first + j]), k->def.friction[j]) * fabs(k->joint.z[j]);
     }
-    return PLACE_ROUNDING * moments + masses * REST_SPEED * REST_SPEED;
+    return POSITION_ROUNDING * moments + masses * REST_SPEED * REST_SPEED;
 }

@@ -24,7 +24,7 @@
 
 #define FOLD          1e-3 /* least kappa */
 #define STILL         1e-9 /* 1/s: slower changes of kappa^2 count as none */
-#define PAST          -1   /* the value where no place is found, */
+#define PAST          -1   /* the value where no contact point is found, */
 #define RECEDES       1e-3 /* and past the fold where kappa^2 does not decrease */
 #define NEAR          0.3  /* kappa below which substeps are bounded, to */
 #define RESOLVED      0.5  /* of the time in which kappa^2 would become 0 */
@@ -64,12 +64,12 @@ static bool is_watched(const gw_system *s, int closure)
 double gw_fold_distance(const gw_system *s, int closure)
 {
     const gw_closure_def *c = &s->closures[closure];
-    const gw_contact_place *place = &c->contact.place;
+    const gw_contact_point *point = &c->contact.point;
     if (!is_watched(s, closure))
         return INFINITY;
-    if (place->lost)
+    if (point->lost)
         return -fmax(-PAST, s->unilateral->begin[closure][GW_ENDS_AT_FOLD]);
-    double now = signed_square(place->now.curvature, gw_contact_size(&c->contact));
+    double now = signed_square(point->now.curvature, gw_contact_size(&c->contact));
     double value = now / (FOLD * FOLD) - 1;
     return value >= 0 || rate_of(s, c) < -STILL ? value : RECEDES;
 }
@@ -77,7 +77,7 @@ double gw_fold_distance(const gw_system *s, int closure)
 double gw_fold_longest_substep(const gw_system *s, int closure)
 {
     const gw_closure_def *c = &s->closures[closure];
-    double kappa = c->contact.place.now.curvature * gw_contact_size(&c->contact);
+    double kappa = c->contact.point.now.curvature * gw_contact_size(&c->contact);
     if (!is_watched(s, closure) || kappa > NEAR)
         return INFINITY;
     double rate = rate_of(s, c);
@@ -242,7 +242,7 @@ bool gw_folds_hold(gw_system *s, const gw_forces *forces, double t, double h, gw
 bool gw_any_contact_is_lost(const gw_system *s)
 {
     for (int i = 0; i < s->closure_count && s->unilateral->count > 0; i++)
-        if (s->closures[i].contact.place.lost)
+        if (s->closures[i].contact.point.lost)
             return true;
     return false;
 }
@@ -250,5 +250,5 @@ bool gw_any_contact_is_lost(const gw_system *s)
 void gw_contacts_follow_again(gw_system *s)
 {
     for (int i = 0; i < s->closure_count && s->unilateral->count > 0; i++)
-        s->closures[i].contact.place.lost = false;
+        s->closures[i].contact.point.lost = false;
 }

@@ -10,7 +10,8 @@
 /* True for a contact whose branch may end. */
 bool gw_fold_may_be_met(const gw_closure_def *closure);
 
-/* GW_ENDS_AT_FOLD: (kappa / FOLD)^2 - 1; negative past the fold, and where no place is found. */
+/* GW_ENDS_AT_FOLD: (kappa / FOLD)^2 - 1; negative past the fold, and where no contact point is
+ * found. */
 double gw_fold_distance(const gw_system *system, int closure);
 
 /* The longest substep that resolves the motion of a contact point near a fold (s). */
@@ -25,7 +26,7 @@ void gw_fold_stop(gw_system *system, int closure, gw_system_work *work);
 bool gw_folds_hold(gw_system *system, const gw_forces *forces, double t, double h,
                    gw_system_work *work);
 
-/* True where a place was lost since the substep began. */
+/* True where a contact point was lost since the substep began. */
 bool gw_any_contact_is_lost(const gw_system *system);
 
 /* Places that were lost are followed again, from the substep's start. */

@@ -667,10 +667,10 @@ static double ball_work_max(const gw_system_body *k, const gw_mobilizer_state *h
     gw_motor motors[3];
     double sum = 0;
     gw_vec3 turn = gw_quat_log(gw_quat_mul(k->joint.turn, gw_quat_conj(home->turn)));
-    const double way[3] = {turn.x, turn.y, turn.z};
+    const double distance[3] = {turn.x, turn.y, turn.z};
     ball_motors(k, gw_quat_mul(gw_quat_exp(gw_scale(0.5, turn)), home->turn), motors);
     for (int j = 0; j < 3; j++)
-        sum += gw_motor_work_max(&motors[j], 0, way[j], size);
+        sum += gw_motor_work_max(&motors[j], 0, distance[j], size);
     return sum;
 }
 
@@ -709,9 +709,9 @@ void gw_system_meet_limits(gw_system *s, double dt)
     for (int i = 0; i < s->body_count && !s->is_free; i++) {
         const gw_system_body *k = &s->bodies[i];
         for (int j = 0; j < k->dof && !k->only_springs; j++) {
-            double z = k->joint.z[j], way = 2 * dt * fabs(k->joint.u[j]);
+            double z = k->joint.z[j], distance = 2 * dt * fabs(k->joint.u[j]);
             bool free = z >= k->def.lower[j] && z <= k->def.upper[j];
-            bool near = z - k->def.lower[j] <= way || k->def.upper[j] - z <= way;
+            bool near = z - k->def.lower[j] <= distance || k->def.upper[j] - z <= distance;
             if (k->def.limited[j] && free && near)
                 s->bodies[i].joint.limit_mobility[j] = gw_system_mobility_at(s, i, j);
         }

@@ -34,7 +34,7 @@ typedef struct gw_contact_friction {
 typedef struct gw_slip_response {
     int count;            /* contacts; */
     int *contact, *first; /* their closures and first columns, and the number of columns; */
-    int *place;           /* of a closure among them */
+    int *index;           /* of a closure among them */
     bool complete;        /* else a column per contact, along its friction: normal forces alone */
     double *normal;       /* lambda, C */
     double *acceleration; /* a_0, R: three per contact, the last one of flat rims only */

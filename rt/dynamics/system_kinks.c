@@ -342,9 +342,9 @@ static void add_node(gw_kink_search *x, double at, double value)
     x->at[n] = at;
     x->value[n] = difference;
     for (int i = 0; i < n; i++) {
-        double way = at - x->at[i];
-        difference = way == 0 ? slope : (difference - x->coefficient[i]) / way;
-        slope = way == 0 ? 0 : (slope - difference) / way;
+        double change = at - x->at[i];
+        difference = change == 0 ? slope : (difference - x->coefficient[i]) / change;
+        slope = change == 0 ? 0 : (slope - difference) / change;
     }
     x->coefficient[n] = difference;
     x->count++;
@@ -399,8 +399,8 @@ static bool find_left(const gw_system *s, gw_kink_search *x)
             if (d == state->held || !is_past_part(k, state, d, at))
                 continue;
             bool up = at > state->part[d][1];
-            double bound = state->part[d][up], way = at - k->home[d];
-            double share = way != 0 ? (bound - k->home[d]) / way : 0;
+            double bound = state->part[d][up], change = at - k->home[d];
+            double share = change != 0 ? (bound - k->home[d]) / change : 0;
             if (!(share < first))
                 continue;
             first = share;

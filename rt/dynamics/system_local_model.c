@@ -165,9 +165,9 @@ double gw_system_local_model_validity(gw_system *s)
     double strain = 0;
     gw_system_update_all(s);
     for (int i = 0; s->local && i < s->body_count; i++) {
-        double way = fabs(s->bodies[i].joint.z[0] - s->local->q[i]);
-        if (way > 0)
-            strain = fmax(strain, way / s->local->reach[i]);
+        double distance = fabs(s->bodies[i].joint.z[0] - s->local->q[i]);
+        if (distance > 0)
+            strain = fmax(strain, distance / s->local->reach[i]);
     }
     return strain;
 }

@@ -175,12 +175,12 @@ typedef struct gw_moving_ground {
     gw_system_body body;
 } gw_moving_ground;
 
-/* The offset of a joint's frame on its parent: the frame is multiplied by (share way, exp(share
+/* The offset of a joint's frame on its parent: the frame is multiplied by (share shift, exp(share
  * turn)); the share changes at a constant rate in a step. */
 typedef struct gw_joint_offset {
-    gw_vec3 way, turn; /* in the frame's axes (m, rad) */
-    gw_pose frame;     /* the displaced frame (world); its motion relative to the parent: */
-    gw_vec3 v, w;      /* world axes (m/s, rad/s) */
+    gw_vec3 shift, turn; /* in the frame's axes (m, rad) */
+    gw_pose frame;       /* the displaced frame (world); its motion relative to the parent: */
+    gw_vec3 v, w;        /* world axes (m/s, rad/s) */
 } gw_joint_offset;
 
 /* One row of a closure at a configuration: as wrenches on its bodies, with value, rate and bias. */

@@ -137,7 +137,7 @@ static void find_group_response(gw_system *s, gw_slip_group *g)
     gw_slip_response *r = &s->unilateral->response;
     int n = g->count, m = 0;
     for (int i = 0; i < n; i++) {
-        int at = r->place[g->contact[i]];
+        int at = r->index[g->contact[i]];
         r->left_out[at] = true;
         g->first[i] = m;
         for (int k = r->first[at]; k < r->first[at + 1]; k++)
@@ -146,7 +146,7 @@ static void find_group_response(gw_system *s, gw_slip_group *g)
     g->first[n] = g->size = m;
     for (int i = 0; i < n; i++) {
         const gw_contact_friction *f = &s->unilateral->friction[g->contact[i]];
-        int at = r->place[g->contact[i]], axes = axes_of(g, i);
+        int at = r->index[g->contact[i]], axes = axes_of(g, i);
         double a[3];
         gw_vec3 moment;
         gw_slip_motion(r, at, a, &g->lambda[i], &moment);
@@ -156,14 +156,14 @@ static void find_group_response(gw_system *s, gw_slip_group *g)
             g->force[g->first[i] + k] = f->force * f->by[k];
         }
         for (int j = 0; j < m; j++) {
-            int of = g->owner[j], column = r->first[r->place[g->contact[of]]] + j - g->first[of];
+            int of = g->owner[j], column = r->first[r->index[g->contact[of]]] + j - g->first[of];
             memcpy(g->inverse + j * m + g->first[i], gw_slip_column(r, column, at),
                    (size_t)axes * sizeof *a);
             g->push[j * n + i] = r->normal[column * r->count + at];
         }
     }
     for (int i = 0; i < n; i++)
-        r->left_out[r->place[g->contact[i]]] = false;
+        r->left_out[r->index[g->contact[i]]] = false;
 }
 
 /* True if the other rows hold a contact along all its axes. */
@@ -324,7 +324,7 @@ static void take_rims(gw_system *s, gw_slip_group *g)
     for (int i = 0; i < g->count; i++) {
         any = any || axes_of(g, i) == 3;
         for (int k = 0; k < axes_of(g, i); k++)
-            r->force[r->first[r->place[g->contact[i]]] + k] = g->solution[g->first[i] + k];
+            r->force[r->first[r->index[g->contact[i]]] + k] = g->solution[g->first[i] + k];
     }
     for (int i = 0; i < g->count && any; i++) {
         gw_contact_friction *f = &s->unilateral->friction[g->contact[i]];
@@ -332,7 +332,7 @@ static void take_rims(gw_system *s, gw_slip_group *g)
         gw_vec3 moment, axis[3];
         if (axes_of(g, i) != 3)
             continue;
-        gw_slip_motion(r, r->place[g->contact[i]], a, &lambda, &moment);
+        gw_slip_motion(r, r->index[g->contact[i]], a, &lambda, &moment);
         f->pressure = gw_rim_centre(moment, lambda);
         gw_slip_axes(s, g->contact[i], axis, lever);
         const double e[2] = {gw_dot(f->pressure, axis[0]), gw_dot(f->pressure, axis[1])};

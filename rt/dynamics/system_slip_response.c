@@ -28,7 +28,7 @@ bool gw_slip_response_init(gw_slip_response *r, int contacts, int closures)
     if (!r->contact || !r->left_out || !r->normal || !r->moment)
         return false;
     r->first = r->contact + n;
-    r->place = r->first + n + 1;
+    r->index = r->first + n + 1;
     r->acceleration = r->normal + n * columns;
     r->force = r->acceleration + 3 * most * complete;
     r->kept = r->force + complete;
@@ -121,7 +121,7 @@ static void list_contacts(gw_system *s, gw_slip_response *r, bool complete)
     r->complete = complete && r->count <= GW_COMPLETE_SLIPS;
     for (int i = 0; i < r->count; i++) {
         int closure = r->contact[i], axes = gw_rim_spins(s, closure) ? 3 : 2;
-        r->place[closure] = i;
+        r->index[closure] = i;
         r->first[i] = column;
         r->left_out[i] = false;
         column += r->complete ? axes : 1;

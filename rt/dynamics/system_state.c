@@ -65,26 +65,26 @@ static void take_offset(gw_system *s, int index, const gw_pose *pose)
     gw_pose back = k->def.reversed ? f_from_m : gw_pose_inverse(&f_from_m);
     gw_pose asked = gw_pose_mul(&on_body, &back), by = gw_pose_inverse(&is);
     by = gw_pose_mul(&by, &asked);
-    *o = (gw_joint_offset){.way = by.p, .turn = gw_quat_log(by.q)};
-    if (gw_norm(o->way) < ROUNDING * s->length && gw_norm(o->turn) < ROUNDING)
-        o->way = o->turn = gw_v3(0, 0, 0);
+    *o = (gw_joint_offset){.shift = by.p, .turn = gw_quat_log(by.q)};
+    if (gw_norm(o->shift) < ROUNDING * s->length && gw_norm(o->turn) < ROUNDING)
+        o->shift = o->turn = gw_v3(0, 0, 0);
 }
 
 /* Sets the rows' offsets to their present values; updates the largest translational and angular one
  * (m, rad). */
-static void take_row_offsets(gw_system *s, double *way, double *turn)
+static void take_row_offsets(gw_system *s, double *distance, double *turn)
 {
     for (int i = 0; i < s->closure_count; i++)
         for (int n = 0; n < s->blocks[i].position_rows; n++) {
             const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
             double open = fabs(r->scale * r->value);
             s->row_offsets[r - s->rows] = open < ROUNDING * s->length ? 0 : r->value;
-            *way = fmax(*way, r->scale == 1 ? open : 0);
+            *distance = fmax(*distance, r->scale == 1 ? open : 0);
             *turn = fmax(*turn, r->scale == 1 ? 0 : open / s->length);
         }
 }
 
-/* Places, closures and friction at rest are of the exact model. */
+/* Contact points, closures and friction at rest are of the exact model. */
 static void leave_local_model(gw_system *s)
 {
     if (s->local)
@@ -93,13 +93,13 @@ static void leave_local_model(gw_system *s)
 }
 
 void gw_system_place_with_offsets(gw_system *s, const gw_pose *poses, const gw_twist *twists,
-                                  double *way, double *turn)
+                                  double *distance, double *turn)
 {
     assert(s && poses);
     leave_local_model(s);
     gw_kinks_release(s);
     gw_unilateral_release(s);
-    *way = *turn = 0;
+    *distance = *turn = 0;
     memset(s->row_offsets, 0, (size_t)s->row_count * sizeof *s->row_offsets);
     memset(s->offsets, 0, (size_t)s->body_count * sizeof *s->offsets);
     for (int i = 0; i < s->closure_count; i++)
@@ -109,15 +109,15 @@ void gw_system_place_with_offsets(gw_system *s, const gw_pose *poses, const gw_t
     for (int i = 0; i < s->body_count; i++) {
         place_joint(s, i, &poses[i], &twists[i]);
         take_offset(s, i, &poses[i]);
-        *way = fmax(*way, gw_norm(s->offsets[i].way));
+        *distance = fmax(*distance, gw_norm(s->offsets[i].shift));
         *turn = fmax(*turn, gw_norm(s->offsets[i].turn));
         gw_tree_update_positions(s);
         gw_tree_update_velocities(s);
     }
     gw_closures_update_rows(s);
-    take_row_offsets(s, way, turn);
-    if (*way < ROUNDING * s->length && *turn < ROUNDING) {
-        *way = *turn = 0;
+    take_row_offsets(s, distance, turn);
+    if (*distance < ROUNDING * s->length && *turn < ROUNDING) {
+        *distance = *turn = 0;
         s->apart.now = 0;
         gw_grounds_update(s);
     }
@@ -287,7 +287,7 @@ void gw_system_reset(gw_system *s)
     gw_kinks_release(s);
     gw_unilateral_release(s);
     for (int i = 0; i < s->closure_count; i++)
-        s->closures[i].contact.place = s->closures[i].start;
+        s->closures[i].contact.point = s->closures[i].start;
     gw_grounds_reset(s);
     gw_system_update(s);
     gw_system_take_state(s);

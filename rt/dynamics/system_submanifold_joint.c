@@ -1,6 +1,6 @@
 /*
  * Joints that are submanifolds: M stays on a set of poses in F, as a positioning answer is, with
- * the coordinates of a chart about a place on it. RT safe, but for gw_set_joint_init(), which takes
+ * the coordinates of a chart about a pose of it. RT safe, but for gw_set_joint_init(), which takes
  * memory.
  *
  *   [v; w] = J(z) z',     [v; w]' = J(z) z'' + bias(z, z')      of M's origin, F's axes

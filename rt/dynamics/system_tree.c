@@ -91,9 +91,9 @@ static gw_pose move_f(gw_system_body *k, const gw_pose *m)
 /* Applies the offset to the joint's frame on the parent. */
 static gw_pose offset_frame(const gw_system *s, gw_joint_offset *o, const gw_pose *frame)
 {
-    gw_pose by = {gw_scale(s->apart_now, o->way), gw_quat_exp(gw_scale(s->apart_now, o->turn))};
+    gw_pose by = {gw_scale(s->apart_now, o->shift), gw_quat_exp(gw_scale(s->apart_now, o->turn))};
     o->frame = gw_pose_mul(frame, &by);
-    o->v = gw_rotate(frame->q, gw_scale(s->apart.rate, o->way));
+    o->v = gw_rotate(frame->q, gw_scale(s->apart.rate, o->shift));
     o->w = gw_rotate(frame->q, gw_scale(s->apart.rate, o->turn));
     return o->frame;
 }

@@ -147,7 +147,7 @@ void gw_unilateral_release(gw_system *s)
 {
     memset(s->unilateral->mode, 0, gw_size_of_modes(s));
     for (int i = 0; i < s->closure_count; i++)
-        gw_contact_place_release(&s->closures[i].contact.place);
+        gw_contact_point_release(&s->closures[i].contact.point);
     gw_unilateral_apply(s);
 }
 
@@ -172,11 +172,11 @@ void gw_system_deactivate_contact(gw_system *s, int closure)
     gw_system_take_state(s);
 }
 
-void gw_system_follow_contact(gw_system *s, int closure, const gw_contact_place *place)
+void gw_system_follow_contact(gw_system *s, int closure, const gw_contact_point *point)
 {
     assert(s && closure >= 0 && closure < s->closure_count && s->closures[closure].unilateral);
     if (!is_active(s, closure))
-        s->closures[closure].contact.place = *place;
+        s->closures[closure].contact.point = *point;
 }
 
 gw_wrench gw_system_contact_force(const gw_system *s, int closure)
@@ -193,12 +193,12 @@ static void begin_to_slip(gw_system *s, int closure, gw_vec3 along)
     s->unilateral->mode[closure].phase = GW_CONTACT_SLIPS;
 }
 
-/* The normal of b's surface at the place of a contact. */
+/* The normal of b's surface at the contact point of a contact. */
 static gw_vec3 normal_of(const gw_system *s, int closure)
 {
     const gw_closure_contact *k = &s->closures[closure].contact;
     gw_body_frame b = gw_body_frame_of(s, s->closures[closure].b);
-    gw_vec3 n = gw_patch_at(&k->on_b, k->place.b, &b).n;
+    gw_vec3 n = gw_patch_at(&k->on_b, k->point.b, &b).n;
     return k->inside ? gw_neg(n) : n;
 }
 
@@ -210,19 +210,19 @@ static bool leaves_for(const gw_system *s, int closure, const gw_surface *to)
     gw_vec3 n = normal_of(s, closure);
     if (k->on_a.kind == GW_SURFACE_CORNER)
         return gw_corner_opening(&k->on_a, 1 - to->end / 2, &a, n) < CLOSES;
-    return !k->on_a.sheet || to->sheet || gw_edge_opening(&k->on_a, k->place.a, &a, n) < CLOSES;
+    return !k->on_a.sheet || to->sheet || gw_edge_opening(&k->on_a, k->point.a, &a, n) < CLOSES;
 }
 
 /* True if contact `to`, which is open and followed by the caller, continues `closure` where that
- * ends at an edge (gw_contact_place_across()); sets its place. */
-static bool continues_across(const gw_system *s, int closure, int to_index, gw_contact_place *place)
+ * ends at an edge (gw_contact_point_across()); sets its contact point. */
+static bool continues_across(const gw_system *s, int closure, int to_index, gw_contact_point *point)
 {
     const gw_closure_def *from = &s->closures[closure], *to = &s->closures[to_index];
     bool same = to->a == from->a || to->b == from->b; /* a fixed one has two numbers */
     bool exchanged = to->a == from->b || to->b == from->a;
     return to_index != closure && from->contact.edged && to->contact.edged && to->unilateral &&
-           to->contact.place.known && (same || exchanged) && !is_active(s, to_index) &&
-           gw_contact_place_across(&from->contact, &to->contact, exchanged, place) &&
+           to->contact.point.known && (same || exchanged) && !is_active(s, to_index) &&
+           gw_contact_point_across(&from->contact, &to->contact, exchanged, point) &&
            leaves_for(s, closure, &to->contact.on_a);
 }
 
@@ -230,15 +230,15 @@ bool gw_system_contact_waits_at_edge(const gw_system *s, int closure)
 {
     assert(s && closure >= 0 && closure < s->closure_count);
     const gw_closure_contact *to = &s->closures[closure].contact;
-    gw_contact_place place;
+    gw_contact_point point;
     for (int i = 0; i < s->closure_count && to->edged; i++)
-        if (is_active(s, i) && continues_across(s, i, closure, &place) &&
-            gw_closure_contact_same(to, &to->place, &place))
+        if (is_active(s, i) && continues_across(s, i, closure, &point) &&
+            gw_closure_contact_same(to, &to->point, &point))
             return true;
     return false;
 }
 
-bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_place *place)
+bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_point *point)
 {
     assert(s && closure >= 0 && closure < s->closure_count && s->closures[closure].unilateral);
     gw_system_update_all(s);
@@ -246,8 +246,8 @@ bool gw_system_activate_contact(gw_system *s, int closure, const gw_contact_plac
         return false;
     for (int i = 0; i < s->body_count; i++)
         gw_joint_copy(&s->bodies[i], &s->bodies[i].joint, &s->home[i]);
-    if (place)
-        gw_system_continue_contact(s, closure, place);
+    if (point)
+        gw_system_continue_contact(s, closure, point);
     s->corrected = 0;
     s->unilateral->force[closure] = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
     gw_rim_begin(s, closure);
@@ -292,14 +292,14 @@ static double edge_distance(const gw_system *s, int closure)
         const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
         for (int i = 0; shape && i < shape->dimension; i++) {
             gw_edge edge;
-            if (gw_edge_at(shape, side, i, (side ? k->place.b : k->place.a)[i], true, &edge))
+            if (gw_edge_at(shape, side, i, (side ? k->point.b : k->point.a)[i], true, &edge))
                 least = fmin(least, fmin(edge.within[0], edge.within[1]));
         }
     }
     if (!k->on_a.sheet)
         return least;
     gw_body_frame a = gw_body_frame_of(s, s->closures[closure].a);
-    double opens = gw_edge_opening(&k->on_a, k->place.a, &a, normal_of(s, closure));
+    double opens = gw_edge_opening(&k->on_a, k->point.a, &a, normal_of(s, closure));
     return fmin(least, (opens + GW_EDGE_OPENS) * gw_contact_size(k));
 }
 
@@ -520,15 +520,15 @@ static void roll_on(gw_system *s, int closure, gw_system_work *work)
 static void pass_edge(gw_system *s, int closure, gw_system_work *work)
 {
     gw_contact_mode was = s->unilateral->mode[closure];
-    gw_contact_place place;
+    gw_contact_point point;
     int to = 0;
-    while (to < s->closure_count && !continues_across(s, closure, to, &place))
+    while (to < s->closure_count && !continues_across(s, closure, to, &point))
         to++;
     set_phase(s, closure, GW_CONTACT_OPEN);
     if (to == s->closure_count || ++s->unilateral->passes > PASSES)
         return;
     double before = s->kinetic + s->potential;
-    gw_system_continue_contact(s, to, &place);
+    gw_system_continue_contact(s, to, &point);
     s->unilateral->mode[to] = was;
     s->unilateral->friction[to] = (gw_contact_friction){.force = 0};
     s->unilateral->force[to] = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
@@ -721,8 +721,8 @@ double gw_unilateral_begin_substep(gw_system *s, const gw_forces *forces, double
     gw_unilateral_contacts *u = s->unilateral;
     bool searches = s->is_offset || s->local; /* folds are not watched */
     for (int i = 0; i < s->closure_count && u->count > 0; i++)
-        (searches ? gw_contact_place_release
-                  : gw_contact_place_begin)(&s->closures[i].contact.place);
+        (searches ? gw_contact_point_release
+                  : gw_contact_point_begin)(&s->closures[i].contact.point);
     if (u->begins)
         stick_at_rest(s);
     u->coarse = u->coarse || ++u->substeps > SUBSTEPS || *u->effort > EFFORT;

@@ -114,7 +114,8 @@ double gw_contact_traction_size(const gw_system *system, int closure, const doub
 /* Sets the active rows by the contacts' modes. */
 void gw_unilateral_apply(gw_system *system);
 
-/* Opens all contacts, and places are searched for; called before bodies are placed elsewhere. */
+/* Opens all contacts, and contact points are searched for; called before bodies are placed
+ * elsewhere. */
 void gw_unilateral_release(gw_system *system);
 
 /* At the start of a step: forgets how often contacts changed between sticking and slipping.

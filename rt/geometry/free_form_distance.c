@@ -40,7 +40,7 @@
 #define QUADRATIC   1e-8  /* of the size: a Newton step this short leaves an error of its square */
 #define ROUNDING    1e-15 /* of the size */
 #define LONGEST     0.25  /* of the size: a step */
-#define FLAT        1e-3  /* least relative curvature, times the size, that determines a place */
+#define FLAT        1e-3  /* least relative curvature, times the size, that determines a minimum */
 #define ABOUT_POLE  0.2   /* of the reach of its tangent plane: farther out parameters are used */
 #define BESIDE_APEX 1e-6  /* of the domain: where the normal beside an apex is taken */
 #define PART_CELLS  200   /* of a search for the point closest to the middle of a part */
@@ -307,16 +307,16 @@ static int started_side(const gw_element *a, const gw_element *b)
 }
 
 static search search_from(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                          gw_distance_place *place)
+                          gw_distance_minimum *minimum)
 {
-    search s = {.m = {mover_on(a, place->on_a), mover_on(b, place->on_b)}, .size = HUGE_VAL};
+    search s = {.m = {mover_on(a, minimum->on_a), mover_on(b, minimum->on_b)}, .size = HUGE_VAL};
     for (int side = 0; side < 2; side++) {
         const gw_element *e = s.m[side].e;
         if (gw_is_free_form(e->kind))
             s.size = fmin(s.size, e->nurbs->size);
-        bool fixed = place->fixed && side == started_side(a, b);
+        bool fixed = minimum->fixed && side == started_side(a, b);
         for (int k = 0; k < s.m[side].count && !fixed; k++) {
-            if (place->keeps && (place->held >> (2 * side + k) & 1))
+            if (minimum->keeps && (minimum->held >> (2 * side + k) & 1))
                 continue;
             s.of[s.count] = side;
             s.k[s.count++] = k;
@@ -422,14 +422,14 @@ static bool is_reachable(const gw_element *e)
 }
 
 bool gw_distance_follow(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                        gw_distance_place *place, gw_distance_at *distance)
+                        gw_distance_minimum *minimum, gw_distance_at *distance)
 {
     assert(gw_is_free_form(a->kind) || gw_is_free_form(b->kind));
     if (!is_reachable(a) || !is_reachable(b)) {
         *distance = (gw_distance_at){.value = HUGE_VAL, .normal = {0, 0, 1}};
         return false;
     }
-    search s = search_from(a, b, kind, place);
+    search s = search_from(a, b, kind, minimum);
     gw_vec3 from[2] = {s.m[0].p, s.m[1].p};
     double first = 0;
     minimise(&s, &first);
@@ -438,25 +438,25 @@ bool gw_distance_follow(const gw_element *a, const gw_element *b, gw_distance_ki
         bent = true;
         minimise(&s, &first);
     }
-    find_distance(&s, kind, place->fixed, distance);
-    place->known = true;
+    find_distance(&s, kind, minimum->fixed, distance);
+    minimum->known = true;
     double moved = fmax(gw_distance(s.m[0].p, from[0]), gw_distance(s.m[1].p, from[1]));
     return bent || moved <= 10 * first + 1e-9 * s.size;
 }
 
 void gw_distance_hold(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                      gw_distance_place *place)
+                      gw_distance_minimum *minimum)
 {
     double h[4][6], least[4] = {0}, x[4];
     int at[4], count = 0;
-    gw_distance_place free_place = *place;
-    free_place.keeps = false;
-    search s = search_from(a, b, kind, &free_place);
+    gw_distance_minimum free_minimum = *minimum;
+    free_minimum.keeps = false;
+    search s = search_from(a, b, kind, &free_minimum);
     find_model(&s);
-    place->held = 0;
+    minimum->held = 0;
     for (int i = 0; i < s.count; i++) {
         if (is_fixed(&s, i))
-            place->held |= 1u << (2 * s.of[i] + s.k[i]);
+            minimum->held |= 1u << (2 * s.of[i] + s.k[i]);
         else
             at[count++] = i;
     }
@@ -469,7 +469,7 @@ void gw_distance_hold(const gw_element *a, const gw_element *b, gw_distance_kind
         }
         if (gw_small_cholesky_solve(count, (const double(*)[6])h, -FLAT, least, x))
             return;
-        place->held |= 1u << (2 * s.of[at[flattest]] + s.k[at[flattest]]);
+        minimum->held |= 1u << (2 * s.of[at[flattest]] + s.k[at[flattest]]);
         at[flattest] = at[--count];
     }
 }
@@ -485,11 +485,12 @@ static gw_vec3 turn_by(const mover *m, gw_vec3 t, int i)
 
 /* The closest point moves with x by H z' = D_i . x', so that the gradient is the sum over i of y_i
  * S_i with H y = along . t_i, of the coordinates that are not fixed. */
-void gw_distance_direction(const gw_element *a, const gw_element *b, const gw_distance_place *place,
-                           gw_vec3 along, gw_vec3 *t, gw_vec3 *gradient)
+void gw_distance_direction(const gw_element *a, const gw_element *b,
+                           const gw_distance_minimum *minimum, gw_vec3 along, gw_vec3 *t,
+                           gw_vec3 *gradient)
 {
-    gw_distance_place at_place = *place;
-    search s = search_from(a, b, (gw_distance_kind){0, false}, &at_place);
+    gw_distance_minimum at_minimum = *minimum;
+    search s = search_from(a, b, (gw_distance_kind){0, false}, &at_minimum);
     const mover *m = &s.m[gw_is_free_form(a->kind) ? 0 : 1];
     double h[4][6], turn[4], y[4];
     int at[4], count = 0;
@@ -560,16 +561,16 @@ static double distance_from_box(const gw_aabb *box, gw_vec3 x)
 }
 
 void gw_distance_try_start(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                           gw_distance_start *start, double within, gw_distance_place *place,
+                           gw_distance_start *start, double within, gw_distance_minimum *minimum,
                            double *bound)
 {
     int side = started_side(a, b);
     const gw_element *e = side ? b : a, *other = side ? a : b;
-    double *x = side ? place->on_b : place->on_a, *y = side ? place->on_a : place->on_b;
+    double *x = side ? minimum->on_b : minimum->on_a, *y = side ? minimum->on_a : minimum->on_b;
     const gw_nurbs_leaf *leaf = &e->nurbs->tree->leaves[start->first];
     start->next = (start->next + 1) % start->count;
     gw_nurbs_part part = part_of(e->nurbs, &leaf[start->count / 2]);
-    *place = (gw_distance_place){.known = true};
+    *minimum = (gw_distance_minimum){.known = true};
     for (int k = 0; k < e->nurbs->dimension; k++)
         x[k] = 0.5 * (leaf[start->next].low[k] + leaf[start->next].high[k]);
     gw_vec3 p = gw_add(e->p, gw_rotate(e->q, part.point)), off = gw_sub(p, other->p);
@@ -593,15 +594,15 @@ void gw_distance_try_start(const gw_element *a, const gw_element *b, gw_distance
 }
 
 bool gw_distance_corner(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                        const gw_distance_start *start, int k, const gw_distance_place *place,
-                        gw_distance_place *corner, gw_distance_at *distance)
+                        const gw_distance_start *start, int k, const gw_distance_minimum *minimum,
+                        gw_distance_minimum *corner, gw_distance_at *distance)
 {
     int side = started_side(a, b);
     const gw_element *e = side ? b : a;
     const gw_nurbs_leaf *leaf = &e->nurbs->tree->leaves[start->first + start->next];
     if (k >= 2 * e->nurbs->dimension)
         return false;
-    *corner = *place;
+    *corner = *minimum;
     double *x = side ? corner->on_b : corner->on_a;
     corner->fixed = true;
     x[0] = k % 2 ? leaf->high[0] : leaf->low[0];
@@ -610,16 +611,16 @@ bool gw_distance_corner(const gw_element *a, const gw_element *b, gw_distance_ki
     return true;
 }
 
-/* The least place from all starts. */
+/* The least minimum from all starts. */
 static void nearest_from_starts(const gw_element *a, const gw_element *b, gw_distance_kind kind,
-                                gw_distance_place *place, gw_distance_at *distance)
+                                gw_distance_minimum *minimum, gw_distance_at *distance)
 {
     gw_distance_start starts[GW_DISTANCE_STARTS];
     int count = gw_distance_starts(a, b, starts);
     bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
     double least = HUGE_VAL, way = plane && kind.side < 0 ? -1 : 1;
     for (int i = 0; i < count; i++) {
-        gw_distance_place from;
+        gw_distance_minimum from;
         gw_distance_at there;
         double bound;
         gw_distance_try_start(a, b, kind, &starts[i], least, &from, &bound);
@@ -629,19 +630,19 @@ static void nearest_from_starts(const gw_element *a, const gw_element *b, gw_dis
         if (way * there.value >= least)
             continue;
         least = way * there.value;
-        *place = from;
+        *minimum = from;
         *distance = there;
     }
 }
 
 void gw_distance_nearest(const gw_element *a, const gw_element *b, gw_distance_kind kind, int cells,
-                         gw_distance_place *place, gw_distance_at *distance)
+                         gw_distance_minimum *minimum, gw_distance_at *distance)
 {
     const gw_element *e[2] = {a, b};
-    double *x[2] = {place->on_a, place->on_b};
-    *place = (gw_distance_place){.known = true};
+    double *x[2] = {minimum->on_a, minimum->on_b};
+    *minimum = (gw_distance_minimum){.known = true};
     if (!is_reachable(a) || !is_reachable(b)) {
-        gw_distance_follow(a, b, kind, place, distance);
+        gw_distance_follow(a, b, kind, minimum, distance);
         return;
     }
     if (gw_is_free_form(a->kind) && gw_is_free_form(b->kind)) {
@@ -659,8 +660,8 @@ void gw_distance_nearest(const gw_element *a, const gw_element *b, gw_distance_k
         gw_nurbs_nearest_within(e[side]->nurbs, to, cells, &nearest);
         memcpy(x[side], nearest.parameter, sizeof nearest.parameter);
     } else {
-        nearest_from_starts(a, b, kind, place, distance);
+        nearest_from_starts(a, b, kind, minimum, distance);
         return;
     }
-    gw_distance_follow(a, b, kind, place, distance);
+    gw_distance_follow(a, b, kind, minimum, distance);
 }

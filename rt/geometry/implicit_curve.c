@@ -428,9 +428,9 @@ static void insert_minimum(gw_curve_minima *v, const gw_curve_trace *at, double 
     int k = v->count < GW_CURVE_MINIMA ? v->count++ : GW_CURVE_MINIMA;
     for (; k > 0 && v->depth[k - 1] > depth; k--)
         if (k < GW_CURVE_MINIMA)
-            v->depth[k] = v->depth[k - 1], v->place[k] = v->place[k - 1];
+            v->depth[k] = v->depth[k - 1], v->trace[k] = v->trace[k - 1];
     if (k < GW_CURVE_MINIMA)
-        v->depth[k] = depth, v->place[k] = *at;
+        v->depth[k] = depth, v->trace[k] = *at;
 }
 
 void gw_curve_minima_visit(gw_curve_minima *v, const gw_curve_trace *w, bool first)
@@ -454,13 +454,13 @@ double gw_curve_minima_nearest(const gw_curve_minima *v, gw_pose *nearest)
     double least = HUGE_VAL;
     for (int i = 0; i < v->count; i++) {
         gw_pose x;
-        const gw_curve_trace *w = &v->place[i];
+        const gw_curve_trace *w = &v->trace[i];
         gw_submanifold *set = w->set;
         double reach = 1.5 * fmax(w->step, w->came) * fmax(w->unit, v->length);
         if (v->depth[i] - reach > least)
             continue;
-        gw_rows_start_at(set->rows, set->row_count, &v->place[i].x);
-        double d = trace_nearest(&v->place[i], v->near, v->length, &x);
+        gw_rows_start_at(set->rows, set->row_count, &v->trace[i].x);
+        double d = trace_nearest(&v->trace[i], v->near, v->length, &x);
         if (d < least)
             least = d, *nearest = x;
     }

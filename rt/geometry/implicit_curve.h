@@ -88,7 +88,7 @@ typedef struct gw_curve_minima {
     gw_curve_trace at;   /* one step ago */
     int count;
     double depth[GW_CURVE_MINIMA]; /* least first */
-    gw_curve_trace place[GW_CURVE_MINIMA];
+    gw_curve_trace trace[GW_CURVE_MINIMA];
 } gw_curve_minima;
 
 void gw_curve_minima_begin(gw_curve_minima *minima, const gw_pose *near, double length);

@@ -50,13 +50,13 @@ double gw_desired_energy(const gw_desired_impedance *d, const gw_pose *pose)
 double gw_desired_damping_work(const gw_desired_impedance *d, const gw_pose *pose,
                                const gw_twist *twist)
 {
-    double way[6], u[6], sum = 0;
+    double displacement[6], u[6], sum = 0;
     gw_twist by = gw_pose_sub(pose, &d->pose);
     gw_quat amid = gw_quat_mul(d->pose.q, gw_quat_exp(gw_scale(0.5, gw_unrotate(d->pose.q, by.w))));
-    gw_held_in_axes(amid, by.v, by.w, way);
+    gw_held_in_axes(amid, by.v, by.w, displacement);
     gw_held_in_axes(pose->q, twist->v, twist->w, u);
     for (int i = 0; i < 6; i++) {
-        double mid = 1.5 * way[i] / d->dt - 0.25 * (d->twist[i] + u[i]);
+        double mid = 1.5 * displacement[i] / d->dt - 0.25 * (d->twist[i] + u[i]);
         sum += d->def.damping[i] * (d->twist[i] * d->twist[i] + 4 * mid * mid + u[i] * u[i]);
     }
     return sum * d->dt / 6;

@@ -232,9 +232,10 @@ static bool follows_free_only(const gw_impedance_control *c)
 }
 
 /* The part of a relative motion that the springs follow. */
-static gw_twist followed_by_springs(const gw_impedance_control *c, const gw_twist *way)
+static gw_twist followed_by_springs(const gw_impedance_control *c, const gw_twist *displacement)
 {
-    return follows_free_only(c) ? gw_resisted_free_part_of_twist(&c->resisted, way) : *way;
+    return follows_free_only(c) ? gw_resisted_free_part_of_twist(&c->resisted, displacement)
+                                : *displacement;
 }
 
 static gw_vec3 clamped_to_length_of(gw_vec3 v, gw_vec3 other)
@@ -264,29 +265,31 @@ static gw_wrench spring_wrench(gw_impedance_control *c, const gw_impedance_work 
     return follows_free_only(c) ? gw_resisted_free_part_of_wrench(&c->resisted, &spring) : spring;
 }
 
-/* True if the relative motion `way` since the last tick agrees with the velocities: neither device
- * nor model jumped. */
+/* True if the relative motion `displacement` since the last tick agrees with the velocities:
+ * neither device nor model jumped. */
 static bool moved_smoothly(const gw_impedance_control *c, const gw_impedance_work *w,
-                           const gw_twist *way)
+                           const gw_twist *displacement)
 {
     double v = gw_norm(w->rate.v) + gw_norm(c->last_rate.v);
     double spin = gw_norm(w->rate.w) + gw_norm(c->last_rate.w);
-    return gw_norm(way->v) <= v * w->dt + STILL && gw_norm(way->w) <= spin * w->dt + STILL;
+    return gw_norm(displacement->v) <= v * w->dt + STILL &&
+           gw_norm(displacement->w) <= spin * w->dt + STILL;
 }
 
 /* The rest position of the springs: the device's at a switch; later it moves along with the part of
  * the motion that the springs do not follow. True if they go on over a switch. */
 static bool move_spring_rest(gw_impedance_control *c, const gw_impedance_work *w)
 {
-    gw_twist way = {gw_sub(w->error.v, c->last_error.v), gw_sub(w->error.w, c->last_error.w)};
-    bool goes_on = c->switched && c->springs_go_on && moved_smoothly(c, w, &way);
+    gw_twist displacement = {gw_sub(w->error.v, c->last_error.v),
+                             gw_sub(w->error.w, c->last_error.w)};
+    bool goes_on = c->switched && c->springs_go_on && moved_smoothly(c, w, &displacement);
     if (c->switched && !goes_on) {
         gw_easing_start(&c->easing, &w->error);
         c->observer.started = false;
     } else if (c->started) {
-        gw_twist followed = followed_by_springs(c, &way);
-        gw_easing_shift(&c->easing,
-                        &(gw_twist){gw_sub(way.v, followed.v), gw_sub(way.w, followed.w)});
+        gw_twist followed = followed_by_springs(c, &displacement);
+        gw_easing_shift(&c->easing, &(gw_twist){gw_sub(displacement.v, followed.v),
+                                                gw_sub(displacement.w, followed.w)});
     }
     c->last_error = w->error;
     return goes_on;
@@ -481,17 +484,19 @@ static gw_twist predicted_motion(const gw_twist *twist, gw_wrench a, double dt)
                       gw_mul_add(gw_scale(dt, twist->w), 0.5 * dt * dt, a.t)};
 }
 
-/* Change of the energy of all springs if the model moves by `way` relative to the device (J). */
+/* Change of the energy of all springs if the model moves by `displacement` relative to the device
+ * (J). */
 static double predicted_spring_energy(const gw_impedance_control *c, const gw_impedance_work *w,
-                                      const gw_twist *way)
+                                      const gw_twist *displacement)
 {
-    gw_twist along = followed_by_springs(c, way);
+    gw_twist along = followed_by_springs(c, displacement);
     gw_twist then = {gw_add(w->stretch.v, along.v), gw_add(w->stretch.w, along.w)};
     double springs = gw_spring_energy(&w->k, &then) - gw_spring_energy(&w->k, &w->stretch);
     if (!uses_penalties(c))
         return springs;
     return springs - c->penalty.stored - c->penalty.tank +
-           gw_penalty_predicted_energy(&c->penalty, &w->penalties, c->resisted.length, way, w->dt);
+           gw_penalty_predicted_energy(&c->penalty, &w->penalties, c->resisted.length, displacement,
+                                       w->dt);
 }
 
 /* The device's motion in the coming tick under `command`, which acts after its delay. */
@@ -541,11 +546,11 @@ static void damp_by_prediction(gw_impedance_control *c, gw_impedance_work *w)
     gw_wrench a = gw_wrench_add(acceleration_under(seen->inverse_inertia, w->on_model),
                                 wrench_of(w->free_acceleration));
     gw_twist on = predicted_device_motion(c, w, &command),
-             way = predicted_motion(&seen->twist, a, w->dt);
-    gw_passivity_prediction ahead = predict_tick(c, w, on, way);
+             displacement = predicted_motion(&seen->twist, a, w->dt);
+    gw_passivity_prediction ahead = predict_tick(c, w, on, displacement);
     gw_inverse_mass device = device_inverse_mass_under_control(c, w),
                     model = gw_inverse_mass_bound(seen->inverse_inertia);
-    double taken = gw_passivity_unit_dissipation(model, &way, w->dt);
+    double taken = gw_passivity_unit_dissipation(model, &displacement, w->dt);
     if (delay_ticks(&w->device, w->dt) == 0)
         taken += gw_passivity_unit_dissipation(device, &on, w->dt);
     double rate =
@@ -553,7 +558,7 @@ static void damp_by_prediction(gw_impedance_control *c, gw_impedance_work *w)
                                   PREDICTED_SHARE_MAX, w->dt);
     w->damping_on_device = gw_passivity_damping_wrench(rate, device, &on, w->dt);
     if (feeds_forward(c) || !c->had_impulse)
-        w->damping_on_model = gw_passivity_damping_wrench(rate, model, &way, w->dt);
+        w->damping_on_model = gw_passivity_damping_wrench(rate, model, &displacement, w->dt);
     w->on_model = wrench_on_model(c, w);
 }
 
@@ -589,12 +594,12 @@ static void damp_by_known_step(gw_impedance_control *c, gw_impedance_work *w,
     gw_passivity_prediction ahead =
         predict_tick(c, w, predicted_device_motion(c, w, command), model);
     gw_inverse_mass m = device_inverse_mass_under_control(c, w);
-    gw_twist way = motion_without_hand(c, w, &ahead);
+    gw_twist displacement = motion_without_hand(c, w, &ahead);
     double energy = SAFETY_FACTOR * gw_passivity_known_excess(&c->observer, &ahead, w->dt);
-    double rate =
-        gw_passivity_damping_rate(energy, gw_passivity_unit_dissipation(m, &way, w->dt), 1, w->dt);
-    w->damping_on_device =
-        gw_wrench_add(w->damping_on_device, gw_passivity_damping_wrench(rate, m, &way, w->dt));
+    double rate = gw_passivity_damping_rate(
+        energy, gw_passivity_unit_dissipation(m, &displacement, w->dt), 1, w->dt);
+    w->damping_on_device = gw_wrench_add(
+        w->damping_on_device, gw_passivity_damping_wrench(rate, m, &displacement, w->dt));
     if (rate * w->dt < 1)
         return;
     w->damping_on_device.f = gw_mul_add(w->damping_on_device.f, YIELD_SHARE, ahead.fed.f);

@@ -93,14 +93,14 @@ static double count_reversals(gw_oscillation *s, gw_vec3 a, double size, double 
     for (int i = 0; i < 3; i++) {
         double past = now[i] - s->extreme[i];
         s->reversals[i] *= keep;
-        if (s->way[i] * past < -size) {
-            s->way[i] = -s->way[i];
+        if (s->direction[i] * past < -size) {
+            s->direction[i] = -s->direction[i];
             s->reversals[i] += 1;
             s->extreme[i] = now[i];
-        } else if (s->way[i] == 0 || s->way[i] * past > 0) {
-            if (s->way[i] == 0 && fabs(past) > size)
-                s->way[i] = past > 0 ? 1 : -1;
-            s->extreme[i] = s->way[i] ? now[i] : s->extreme[i];
+        } else if (s->direction[i] == 0 || s->direction[i] * past > 0) {
+            if (s->direction[i] == 0 && fabs(past) > size)
+                s->direction[i] = past > 0 ? 1 : -1;
+            s->extreme[i] = s->direction[i] ? now[i] : s->extreme[i];
         }
         most = fmax(most, s->reversals[i]);
     }

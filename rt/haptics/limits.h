@@ -61,7 +61,7 @@ bool gw_clamp_norm(gw_vec3 *a, double most);
 /* State of a command's components for the count of reversals. */
 typedef struct gw_oscillation {
     double extreme[3], reversals[3]; /* those of the last time constant */
-    int way[3];                      /* 1, -1; 0: it has not moved yet */
+    int direction[3];                /* 1, -1; 0: it has not moved yet */
 } gw_oscillation;
 
 /* State of one device's gate. All zero: engaged, without a command so far. */

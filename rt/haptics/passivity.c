@@ -12,9 +12,9 @@
 #define MARGIN 2.5 /* 1/s: of the power flow, dissipated besides for what a prediction misses */
 #define DOUBT  0.1 /* of the energy flow of a tick: a second has to have lost so much before it */
 
-static double work_along(const gw_wrench *w, const gw_twist *way)
+static double work_along(const gw_wrench *w, const gw_twist *displacement)
 {
-    return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
+    return gw_dot(w->f, displacement->v) + gw_dot(w->t, displacement->w);
 }
 
 void gw_passivity_observe(gw_passivity_observer *p, const gw_pose *device, const gw_pose *model,
@@ -22,9 +22,10 @@ void gw_passivity_observe(gw_passivity_observer *p, const gw_pose *device, const
 {
     assert(delay >= 0 && delay < GW_PASSIVITY_HISTORY);
     if (p->started) {
-        gw_twist way = gw_pose_sub(device, &p->device), of_model = gw_pose_sub(model, &p->model);
+        gw_twist displacement = gw_pose_sub(device, &p->device),
+                 of_model = gw_pose_sub(model, &p->model);
         const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PASSIVITY_HISTORY - 1)];
-        p->excess += work_along(acted, &way) - work_along(&p->fed, &way) +
+        p->excess += work_along(acted, &displacement) - work_along(&p->fed, &displacement) +
                      work_along(&p->on_model, &of_model) + stored - p->stored - booked;
     }
     p->device = *device;
@@ -117,8 +118,9 @@ double gw_passivity_predicted_excess(const gw_passivity_observer *p,
                                      const gw_passivity_prediction *ahead, double dt)
 {
     const gw_wrench *push = &ahead->on_model;
-    const gw_twist *way = &ahead->model;
-    double flow = gw_norm(push->f) * gw_norm(way->v) + gw_norm(push->t) * gw_norm(way->w);
+    const gw_twist *displacement = &ahead->model;
+    double flow =
+        gw_norm(push->f) * gw_norm(displacement->v) + gw_norm(push->t) * gw_norm(displacement->w);
     double lacking = DOUBT * flow - gw_passivity_reserve(p, 0, dt);
     return tick_energy(ahead) + fmax(gw_passivity_deficit(p, dt), lacking) + MARGIN * dt * flow;
 }
@@ -129,9 +131,10 @@ static double damped_mass(double mobility)
     return mobility > IMMOVABLE ? 1 / mobility : 0;
 }
 
-double gw_passivity_unit_dissipation(gw_inverse_mass m, const gw_twist *way, double dt)
+double gw_passivity_unit_dissipation(gw_inverse_mass m, const gw_twist *displacement, double dt)
 {
-    return (damped_mass(m.linear) * gw_norm2(way->v) + damped_mass(m.angular) * gw_norm2(way->w)) /
+    return (damped_mass(m.linear) * gw_norm2(displacement->v) +
+            damped_mass(m.angular) * gw_norm2(displacement->w)) /
            dt;
 }
 
@@ -146,9 +149,9 @@ double gw_passivity_damping_rate(double energy, double taken, double most, doubl
     return fmin(part > 0 ? 1 - sqrt(part) : 1, most) / dt;
 }
 
-gw_wrench gw_passivity_damping_wrench(double rate, gw_inverse_mass m, const gw_twist *way,
+gw_wrench gw_passivity_damping_wrench(double rate, gw_inverse_mass m, const gw_twist *displacement,
                                       double dt)
 {
-    return (gw_wrench){gw_scale(-rate * damped_mass(m.linear) / dt, way->v),
-                       gw_scale(-rate * damped_mass(m.angular) / dt, way->w)};
+    return (gw_wrench){gw_scale(-rate * damped_mass(m.linear) / dt, displacement->v),
+                       gw_scale(-rate * damped_mass(m.angular) / dt, displacement->w)};
 }

@@ -78,15 +78,15 @@ double gw_passivity_predicted_excess(const gw_passivity_observer *p,
                                      const gw_passivity_prediction *ahead, double dt);
 
 /* Energy that damping -M (v, w) at the rate 1/s dissipates in a tick, of a body of this inverse
- * mass that moves by `way` (J s). */
-double gw_passivity_unit_dissipation(gw_inverse_mass m, const gw_twist *way, double dt);
+ * mass that moves by `displacement` (J s). */
+double gw_passivity_unit_dissipation(gw_inverse_mass m, const gw_twist *displacement, double dt);
 
 /* The rate (1/s) at which `energy` is dissipated, where `taken` is gw_passivity_unit_dissipation();
  * at most the share `most` of the speed in a tick. */
 double gw_passivity_damping_rate(double energy, double taken, double most, double dt);
 
 /* -rate M (v, w) */
-gw_wrench gw_passivity_damping_wrench(double rate, gw_inverse_mass m, const gw_twist *way,
+gw_wrench gw_passivity_damping_wrench(double rate, gw_inverse_mass m, const gw_twist *displacement,
                                       double dt);
 
 #endif

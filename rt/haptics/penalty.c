@@ -277,13 +277,13 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
 }
 
 double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *def, double length,
-                                   const gw_twist *way, double dt)
+                                   const gw_twist *displacement, double dt)
 {
-    assert(p && def && way && dt > 0);
+    assert(p && def && displacement && dt > 0);
     double e[6], d[6], spring = 0, damper = 0;
     if (def->by_mass)
         return p->stored;
-    twist_to_metres(way, length, e);
+    twist_to_metres(displacement, length, e);
     gw_matrix6_apply((const double(*)[6])p->factor, e, d);
     for (int i = 0; i < 6; i++) {
         spring += (p->stretch[i] + d[i]) * (p->stretch[i] + d[i]);

@@ -43,9 +43,10 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
                           const gw_resisted_directions *directions, const gw_twist *error,
                           const gw_twist *rate, double dt, double *weights);
 
-/* Energy of spring and tank after the model moves by `way` against the device in dt (J). */
+/* Energy of spring and tank after the model moves by `displacement` against the device in dt (J).
+ */
 double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *def, double length,
-                                   const gw_twist *way, double dt);
+                                   const gw_twist *displacement, double dt);
 
 /* Takes up to `energy` (J) from the tank and from the spring, whose stretch and wrench decrease.
  * Returns the energy taken; 0 with weights that act at once. */

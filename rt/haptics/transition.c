@@ -93,9 +93,9 @@ static double fraction_travelled(const gw_transition *transition, double t, doub
         *rate = v;
         return v * (t - 0.5 * ramp);
     }
-    double way = 0.5 * v * (edge - ramp / GW_PI * sin(GW_PI * edge / ramp));
+    double share = 0.5 * v * (edge - ramp / GW_PI * sin(GW_PI * edge / ramp));
     *rate = 0.5 * v * (1 - cos(GW_PI * edge / ramp));
-    return t < 0.5 * whole ? way : 1 - way;
+    return t < 0.5 * whole ? share : 1 - share;
 }
 
 /* g = t (1 - t/T)^3: starts with slope 1, ends at rest. */

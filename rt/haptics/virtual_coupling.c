@@ -71,8 +71,8 @@ gw_spring_damper gw_virtual_coupling_bound(double device_mass, double device_ine
 void gw_easing_start(gw_easing *easing, const gw_twist *error)
 {
     assert(easing && error);
-    double way = fmax(gw_norm(error->v) / EASE_SPEED, gw_norm(error->w) / EASE_SPIN);
-    *easing = (gw_easing){.rest = *error, .lasts = fmax(1.5 * way, EASE_TIME)};
+    double displacement = fmax(gw_norm(error->v) / EASE_SPEED, gw_norm(error->w) / EASE_SPIN);
+    *easing = (gw_easing){.rest = *error, .lasts = fmax(1.5 * displacement, EASE_TIME)};
 }
 
 /* Progress of the easing, 0 .. 1. */
@@ -101,9 +101,9 @@ static gw_spring_damper soften_spring(const gw_spring_damper *k, double x)
                               x * k->angular_damping};
 }
 
-void gw_easing_shift(gw_easing *easing, const gw_twist *way)
+void gw_easing_shift(gw_easing *easing, const gw_twist *displacement)
 {
-    easing->slack = twist_mul_add(&easing->slack, 1, way);
+    easing->slack = twist_mul_add(&easing->slack, 1, displacement);
 }
 
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring_damper *k, const gw_twist *error, double dt,

@@ -54,8 +54,9 @@ typedef struct gw_easing {
 
 void gw_easing_start(gw_easing *easing, const gw_twist *error);
 
-/* Shifts the rest by `way`, a relative motion in directions that the spring does not follow. */
-void gw_easing_shift(gw_easing *easing, const gw_twist *way);
+/* Shifts the rest by `displacement`, a relative motion in directions that the spring does not
+ * follow. */
+void gw_easing_shift(gw_easing *easing, const gw_twist *displacement);
 
 /* The spring's stretch in this tick; softens `k`. *booked: the energy that easing puts in (J). */
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring_damper *k, const gw_twist *error, double dt,

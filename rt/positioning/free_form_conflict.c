@@ -4,8 +4,8 @@
  *
  * The relation has point a of an object on y(z) = S(z) + p n(z) of the shape's object, z being
  * parameters of the shape. Another constraint's point is then on the sphere about y of the radius
- * |w|, w its place relative to a; if a direction of either object lies along one of the other, as
- * it does for `normal` and `tangent`, along n(z), or for parallels, on a circle about that axis:
+ * |w|, w its position relative to a; if a direction of either object lies along one of the other,
+ * as it does for `normal` and `tangent`, along n(z), or for parallels, on a circle about that axis:
  *
  *   centre y + (w . axis) axis,    radius |w - (w . axis) axis|
  *
@@ -41,7 +41,7 @@ typedef struct question {
     unsigned long others;             /* bits of the constraints that may be missed */
 } question;
 
-/* By how much a constraint is missed, at the place of a point of the shape. */
+/* By how much a constraint is missed, with the relation at a point of the shape. */
 typedef struct miss {
     double by, bound;      /* over the size, or rad; and at least so much on the part */
     double asked, nearest; /* the value asked for, and of those reached the nearest (m, rad) */
@@ -54,13 +54,13 @@ typedef struct range {
 } range;
 
 /* Where the point of the relation is, and the axis about which the body may turn there. */
-typedef struct place {
+typedef struct relation {
     gw_vec3 y, axis; /* in the axes of the shape's object */
     gw_vec3 a, own;  /* the same point and axis in the other object's */
     bool has_axis;
     double moves, turns; /* bounds of their changes over the part */
     double turn, arc;    /* about the axis, and by how much it differs; an arc of pi: any turn */
-} place;
+} relation;
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
@@ -157,12 +157,12 @@ static double chord(double arm, double angle)
 }
 
 /* The rotation from the other object's axes to those of the shape's object. */
-static gw_quat rotation_of(const place *at)
+static gw_quat rotation_of(const relation *at)
 {
     return gw_quat_mul(gw_quat_axis(at->axis, at->turn), gw_quat_between(at->own, at->axis));
 }
 
-static miss miss_distance(const question *q, const place *at, int i)
+static miss miss_distance(const question *q, const relation *at, int i)
 {
     const gw_distance_constraint *e = &q->state->distances[i];
     miss m = {.distance = i, .angle = -1};
@@ -198,7 +198,7 @@ static bool is_open(const question *q, unsigned long from)
     return c->sense == GW_EITHER && gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind);
 }
 
-static miss miss_angle(const question *q, const place *at, int i)
+static miss miss_angle(const question *q, const relation *at, int i)
 {
     const gw_angle_constraint *e = &q->state->angles[i];
     bool body = q->on->body_owns;
@@ -222,8 +222,8 @@ static miss miss_angle(const question *q, const place *at, int i)
     return opposite.by < m.by ? opposite : m;
 }
 
-/* The largest miss at a place; its bound is the largest bound. */
-static miss largest_miss(const question *q, const place *at)
+/* The largest miss of a relation; its bound is the largest bound. */
+static miss largest_miss(const question *q, const relation *at)
 {
     const gw_solver_state *s = q->state;
     miss worst = {.by = 0, .distance = -1, .angle = -1};
@@ -244,9 +244,9 @@ static miss largest_miss(const question *q, const place *at)
 /*
  * The same for several constraints, which have to hold at one turn, where each alone may hold at
  * some: arcs of turns are halved until their bound is near the least miss found, or until they are
- * as short as the place is uncertain.
+ * as short as the relation is uncertain.
  */
-static miss least_over_turns(const question *q, place at)
+static miss least_over_turns(const question *q, relation at)
 {
     struct {
         double turn, arc;
@@ -273,19 +273,19 @@ static miss least_over_turns(const question *q, place at)
     return least;
 }
 
-/* The least miss at a place, of one constraint or of the others together. */
-static miss least_miss(const question *q, const place *at)
+/* The least miss of a relation, of one constraint or of the others together. */
+static miss least_miss(const question *q, const relation *at)
 {
     bool several = __builtin_popcountl(q->others) > 1;
     return several && at->has_axis ? least_over_turns(q, *at) : largest_miss(q, at);
 }
 
-/* The place of the relation at the middle of a part of the shape; `sense` -1: the axis opposite. */
-static place place_of(const question *q, const gw_nurbs_part *part, double sense)
+/* The relation at the middle of a part of the shape; `sense` -1: the axis opposite. */
+static relation relation_at(const question *q, const gw_nurbs_part *part, double sense)
 {
     const gw_distance_constraint *on = q->on;
     gw_vec3 n = gw_rotate(on->q, part->along);
-    place at = {.a = on->a, .has_axis = on->directed || q->along, .arc = GW_PI};
+    relation at = {.a = on->a, .has_axis = on->directed || q->along, .arc = GW_PI};
     at.y = gw_add(on->b, gw_rotate(on->q, gw_mul_add(part->point, on->p, part->along)));
     at.moves = part->reach + chord(fabs(on->p), part->turn);
     if (q->along) {
@@ -302,12 +302,12 @@ static place place_of(const question *q, const gw_nurbs_part *part, double sense
 /* The largest miss, with the sense of the axis that makes it least. */
 static miss miss_at(const question *q, const gw_nurbs_part *part)
 {
-    place at = place_of(q, part, 1);
+    relation at = relation_at(q, part, 1);
     miss m = least_miss(q, &at);
     unsigned long from = q->along ? q->along->from : q->on->from;
     if (!at.has_axis || !is_open(q, from))
         return m;
-    at = place_of(q, part, -1);
+    at = relation_at(q, part, -1);
     miss opposite = least_miss(q, &at);
     double bound = fmin(m.bound, opposite.bound);
     m = opposite.by < m.by ? opposite : m;

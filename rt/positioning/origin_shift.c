@@ -73,9 +73,9 @@ void gw_shift_branch(gw_branch *b, gw_vec3 by)
 {
     gw_submanifold *set = &b->set;
     gw_translation_set *t = &set->translation;
-    gw_vec3 *place = t->in_mobile ? &t->of : &t->locus.origin;
+    gw_vec3 *moved = t->in_mobile ? &t->of : &t->locus.origin;
     if (t->locus.kind != GW_LOCUS_FREE && t->locus.kind != GW_LOCUS_GENERAL)
-        *place = gw_add(*place, by);
+        *moved = gw_add(*moved, by);
     for (int i = 0; i < set->row_count; i++)
         if (set->rows[i].kind != GW_ROW_ANGLE)
             set->rows[i].f = gw_add(set->rows[i].f, by);

@@ -274,11 +274,11 @@ static gw_curve_trace_status trace_one_way(curve_record *t, gw_submanifold *set,
  * the trace, or back. */
 static gw_pose clear_of_crossing(const gw_curve_minima *minima, const gw_pose *nearest, double size)
 {
-    gw_curve_trace from = minima->place[0];
+    gw_curve_trace from = minima->trace[0];
     for (int i = 1; i < minima->count; i++)
-        if (gw_pose_distance(&minima->place[i].x, nearest, size) <
+        if (gw_pose_distance(&minima->trace[i].x, nearest, size) <
             gw_pose_distance(&from.x, nearest, size))
-            from = minima->place[i];
+            from = minima->trace[i];
     gw_curve_trace w = from;
     for (int way = 0; way < 2 && gw_pose_distance(&w.x, nearest, size) < CLEARANCE * size; way++) {
         w = from;

@@ -87,9 +87,9 @@ static void add_mobilizer(gw_assembly *w, gw_relation *r, gw_mobilizer type, dou
 {
     const gw_mobilizer_info *info = &gw_mobilizers[type];
     const bool *along = info->holds_along;
-    const gw_term_kind place = along[0] && along[1] && along[2] ? GW_TERM_POINT : GW_TERM_ALONG;
+    const gw_term_kind kind = along[0] && along[1] && along[2] ? GW_TERM_POINT : GW_TERM_ALONG;
     if (along[0] || along[1] || along[2])
-        gw_assembly_add_joint_term(w, r, place, a, a_from_m, b, b_from_f, type, 0);
+        gw_assembly_add_joint_term(w, r, kind, a, a_from_m, b, b_from_f, type, 0);
     if (type == GW_MOBILIZER_SCREW)
         gw_assembly_add_joint_term(w, r, GW_TERM_SCREW, a, a_from_m, b, b_from_f, type, 0)->amount =
             pitch;
@@ -117,7 +117,7 @@ static void add_joint(gw_assembly *w, int index)
     gw_pose m, f;
     gw_scene_joint_frames(w->scene, j, &m, &f);
     gw_pose f_from_m;
-    if (gw_scene_joint_stated_pose(j, &f_from_m)) { /* M stands at a known place in F */
+    if (gw_scene_joint_stated_pose(j, &f_from_m)) { /* M stands at a known pose in F */
         f = gw_pose_mul(&f, &f_from_m);
         type = GW_MOBILIZER_FIXED;
     }

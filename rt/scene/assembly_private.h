@@ -40,7 +40,7 @@ typedef struct gw_term {
     double factor, constant; /* .. which this one is so many times, and that more */
     int searched;            /* of the rows whose closest points are searched for; -1: it is none */
     gw_row row;
-    gw_closure_contact *contact; /* whose place moves along */
+    gw_closure_contact *contact; /* whose point moves along */
     double *aa, *bb, *ab;        /* blocks of the normal equations, NULL: of a body that stands */
     bool transposed;             /* ab is of rows b and columns a */
 } gw_term;

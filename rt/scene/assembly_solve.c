@@ -247,12 +247,12 @@ static int touch_rows(const gw_term *t, const gw_pose *a, const gw_pose *b, doub
     const gw_body_frame on_b = {gw_quat_to_mat3(b->q), b->p, still};
     if (!gw_contact_is_of_curves(t->contact)) {
         gw_contact_state at;
-        gw_surface_contact_at(t->contact, &on_a, &on_b, &t->contact->place, &at);
+        gw_surface_contact_at(t->contact, &on_a, &on_b, &t->contact->point, &at);
         rows[0] = row_along(at.n, at.gap, at.c, a, b, per_size);
         return 1;
     }
     gw_curve_contact x;
-    gw_curve_contact_at(t->contact, &on_a, &on_b, &t->contact->place, &x);
+    gw_curve_contact_at(t->contact, &on_a, &on_b, &t->contact->point, &x);
     for (int i = 0; i < GW_CURVE_ROWS; i++) {
         double scale = i < 2 ? per_size : 1, length = 1 / per_size;
         gw_vec3 u = gw_scale(scale * length, x.on_a[i].f);
@@ -775,7 +775,7 @@ static void scatter_components(gw_assembly *w, unsigned long long seed, int star
     unsigned long long random = seed + (unsigned long long)(start - 1) * 0xd1342543de82ef95ull;
     unsigned long long *state = &random;
     for (int i = 0; i < w->contact_count; i++)
-        w->contacts[i].place.known = false;
+        w->contacts[i].point.known = false;
     for (int c = 0; c < w->moving_count; c++) {
         bool held = true;
         for (int i = 0; i < w->relation_count && held; i++)

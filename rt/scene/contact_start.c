@@ -54,14 +54,14 @@ static bool is_within(const gw_surface *s, const double *z)
     return within;
 }
 
-const gw_contact_place *gw_contact_start_find(const gw_contact_starts *starts, uint64_t key,
+const gw_contact_point *gw_contact_start_find(const gw_contact_starts *starts, uint64_t key,
                                               const gw_closure_contact *contact)
 {
     for (int i = 0; starts && i < starts->count; i++) {
-        const gw_contact_place *place = &starts->of[i].place;
-        if (starts->of[i].key == key && place->known && is_within(&contact->on_a, place->a) &&
-            is_within(&contact->on_b, place->b))
-            return place;
+        const gw_contact_point *point = &starts->of[i].point;
+        if (starts->of[i].key == key && point->known && is_within(&contact->on_a, point->a) &&
+            is_within(&contact->on_b, point->b))
+            return point;
     }
     return NULL;
 }

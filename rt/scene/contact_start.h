@@ -11,7 +11,7 @@
 /* Surface parameters of the contact with this key. */
 typedef struct gw_contact_start {
     uint64_t key;
-    gw_contact_place place;
+    gw_contact_point point;
 } gw_contact_start;
 
 typedef struct gw_contact_starts {
@@ -27,7 +27,7 @@ uint64_t gw_contact_key(const gw_scene_constraint *constraint, const gw_closure_
 
 /* The start with this key, if it is within the present trims of the contact's surfaces; NULL: none.
  * `starts` may be NULL. */
-const gw_contact_place *gw_contact_start_find(const gw_contact_starts *starts, uint64_t key,
+const gw_contact_point *gw_contact_start_find(const gw_contact_starts *starts, uint64_t key,
                                               const gw_closure_contact *contact);
 
 #endif

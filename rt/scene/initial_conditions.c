@@ -169,18 +169,18 @@ void gw_scene_system_keep_start(gw_scene_system *s, const gw_model *model, int b
         (gw_twist){gw_unrotate(b.q, gw_sub(of_a.v, v)), gw_unrotate(b.q, gw_sub(of_a.w, of_b.w))};
 }
 
-void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, bool places)
+void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, bool points)
 {
     for (int i = 0; i < s->contact_count; i++) {
         gw_placed_contact *c = &s->contacts[i];
-        const gw_contact_place *place = gw_system_contact_place(system, c->closure);
-        if (!place)
+        const gw_contact_point *point = gw_system_contact_point(system, c->closure);
+        if (!point)
             continue;
-        c->first = *gw_system_first_place(system, c->closure);
-        c->place = *place;
-        c->continues = place->known && !place->searched;
-        s->closures[c->closure].contact.place =
-            places ? *place : (gw_contact_place){.known = false};
+        c->first = *gw_system_first_point(system, c->closure);
+        c->point = *point;
+        c->continues = point->known && !point->searched;
+        s->closures[c->closure].contact.point =
+            points ? *point : (gw_contact_point){.known = false};
     }
 }
 

@@ -28,7 +28,7 @@ typedef enum gw_object_motion {
 typedef struct gw_placement {
     int object;              /* index in the scene */
     int tool;                /* index of the tool that holds it, -1: none */
-    int rank;                /* its place in the order of solving */
+    int rank;                /* its position in the order of solving */
     gw_object_motion follow; /* how it moves while hands move */
     int carrier;             /* GW_OBJECT_CARRIED: the object that it moves with */
     int cluster;             /* number of the cluster that it was solved in, -1: none */
@@ -77,14 +77,14 @@ typedef struct gw_layout_known {
     const gw_layout *layout;  /* NULL: none. An object with the same problem (poses, constraints and
                                  length) as the object of its index there takes over its solution,
                                  which is bitwise the same */
-    gw_contact_starts starts; /* present contact places: contacts remain on these branches */
+    gw_contact_starts starts; /* present contact points: contacts remain on these branches */
 } gw_layout_known;
 
 /* The same, reusing earlier results (`known` NULL: none). */
 gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses,
                             const gw_layout_known *known, gw_error *error);
 
-/* The contact places of its systems at the bodies' poses before the layout; at most `room` of them.
+/* The contact points of its systems at the bodies' poses before the layout; at most `room` of them.
  * Returns how many. */
 int gw_layout_contacts(const gw_layout *layout, gw_contact_start *contacts, int room);
 void gw_layout_destroy(gw_layout *layout);

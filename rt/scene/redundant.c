@@ -246,7 +246,7 @@ static double part_of(const problem *p, int dependent, int k)
     return fabs(share[k]) / sqrt(1 + dot_product(share, share, p->rank));
 }
 
-/* Dependent row i and row basis[k] change places. */
+/* Dependent row i and row basis[k] are exchanged. */
 static void exchange_basis_row(problem *p, int i, int k)
 {
     double *pivot = share_of(p, i), by = 1 / pivot[k];

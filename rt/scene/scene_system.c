@@ -56,7 +56,7 @@ typedef struct builder {
     bool by_rows;      /* answers that are no known joint are closures, not submanifolds */
     bool keeps_limits; /* without play, too: they do not become closures */
     const gw_contact_starts *starts;
-    bool keeps_places; /* of contacts, for who takes the system: they go on */
+    bool keeps_points; /* of contacts, for who takes the system: they go on */
     gw_pose *poses;    /* of the scene's bodies */
     int *body;         /* of each in the system, -1: not in the tree yet */
     gw_scene_system *out;
@@ -620,41 +620,41 @@ static bool add_velocity_constraints(builder *w, gw_error *error)
         if (c->kind != GW_CLOSURE_CONTACT)
             continue;
         gw_placed_contact placed = {n, left, right, i, .key = gw_contact_key(k, &c->contact)};
-        const gw_contact_place *start = gw_contact_start_find(w->starts, placed.key, &c->contact);
+        const gw_contact_point *start = gw_contact_start_find(w->starts, placed.key, &c->contact);
         if (start)
-            c->contact.place = *start, c->contact.place.searched = false;
+            c->contact.point = *start, c->contact.point.searched = false;
         w->out->contacts[w->out->contact_count++] = placed;
     }
     return true;
 }
 
-/* Closures of the places of unilateral contacts, which the contact world activates. */
+/* Closures of the contact points of unilateral contacts, which the contact world activates. */
 static bool add_unilaterals(builder *w, gw_error *error)
 {
     gw_scene_system *s = w->out;
     for (int i = 0; i < w->scene->constraint_count; i++) {
         const gw_scene_constraint *k = &w->scene->constraints[i];
-        gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES];
+        gw_unilateral_contact points[GW_MAX_UNILATERAL_CONTACTS];
         bool swapped, contact = gw_scene_constraint_is_unilateral(k);
         int a = gw_scene_body_number(w->scene, k->a.object);
         int b = gw_scene_body_number(w->scene, k->b.object);
         if (!contact || gw_constraint_is_positional(k->kind) ||
             !(is_member(w, a) || is_member(w, b)))
             continue;
-        int n = gw_scene_unilateral_places(w->scene, i, places, &swapped);
+        int n = gw_scene_unilateral_contacts(w->scene, i, points, &swapped);
         if (!gw_scene_system_make_room(s, s->closure_count + n, error))
             return false;
         for (int j = 0; j < n; j++) {
-            if (!places[j].in_system)
+            if (!points[j].in_system)
                 continue;
             s->unilaterals[s->unilateral_count++] = (gw_placed_unilateral){s->closure_count, i, j};
             gw_closure_def *c = &s->closures[s->closure_count++];
             *c = (gw_closure_def){.kind = GW_CLOSURE_CONTACT,
-                                  .contact = places[j].contact,
+                                  .contact = points[j].contact,
                                   .unilateral = true,
-                                  .friction = places[j].friction};
-            set_ends(w, c, swapped != places[j].exchanged ? b : a,
-                     swapped != places[j].exchanged ? a : b);
+                                  .friction = points[j].friction};
+            set_ends(w, c, swapped != points[j].exchanged ? b : a,
+                     swapped != points[j].exchanged ? a : b);
         }
     }
     return true;
@@ -808,7 +808,7 @@ static bool assemble_system(builder *w, gw_error *error)
         gw_scene_system_keep_start(s, model, i);
     }
     gw_scene_system_note_beyond_limits(s);
-    gw_scene_system_keep_contacts(s, system, w->keeps_places);
+    gw_scene_system_keep_contacts(s, system, w->keeps_points);
     for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
@@ -864,7 +864,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
     builder w = {
         .scene = scene, .of_body = of_body, .number = number, .poses = poses, .starts = starts};
     size_t size = ((size_t)gw_scene_body_count(scene) + 1) * sizeof *poses;
-    w.keeps_places = starts && starts->count > 0;
+    w.keeps_points = starts && starts->count > 0;
     gw_pose *given = malloc(size);
     gw_error open = {0};
     if (!given) {
@@ -873,7 +873,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_bod
     }
     memcpy(given, poses, size - sizeof *poses);
     gw_scene_system *system = build_system(&w, edges, edge_count, &open);
-    if (!system && w.keeps_places) { /* where they lead to, it does not hold */
+    if (!system && w.keeps_points) { /* where they lead to, it does not hold */
         w.starts = NULL;
         memcpy(poses, given, size - sizeof *poses);
         system = build_system(&w, edges, edge_count, &open);

@@ -41,15 +41,15 @@ typedef struct gw_placed_joint {
 typedef struct gw_placed_contact {
     int closure, a, b, constraint;
     uint64_t key;           /* gw_contact_key() */
-    gw_contact_place first; /* contact place before the system was assembled, */
-    gw_contact_place place; /* and after */
+    gw_contact_point first; /* contact point before the system was assembled, */
+    gw_contact_point point; /* and after */
     bool continues;         /* followed from a given start, without a search */
 } gw_placed_contact;
 
-/* A closure for one place of a unilateral contact, by a constraint of the scene. */
+/* A closure for one contact point of a unilateral contact, by a constraint of the scene. */
 typedef struct gw_placed_unilateral {
     int closure, constraint;
-    int number; /* of the place, among those of gw_scene_unilateral_places() */
+    int number; /* of the contact point, among those of gw_scene_unilateral_contacts() */
 } gw_placed_unilateral;
 
 /* A joint coordinate that the scene's poses, without a stated position, have beyond its limits. */
@@ -108,9 +108,9 @@ bool gw_scene_system_make_room(gw_scene_system *system, int closures, gw_error *
 bool gw_scene_system_lock_coordinates(gw_scene_system *system, gw_error *error);
 
 /* After assembly: sets the initial pose of a body on a submanifold, relative to its parent, to that
- * of `model`; and records the contact places of `system`, with `places` also in the closures. */
+ * of `model`; and records the contact points of `system`, with `points` also in the closures. */
 void gw_scene_system_keep_start(gw_scene_system *s, const gw_model *model, int body);
-void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, bool places);
+void gw_scene_system_keep_contacts(gw_scene_system *s, const gw_system *system, bool points);
 
 /* Records the largest excess beyond a limit of a joint in a loop, after assembly. */
 void gw_scene_system_note_beyond_limits(gw_scene_system *system);
@@ -122,11 +122,11 @@ int gw_scene_number_systems(const gw_scene *scene, bool standing, int *of_body);
 
 /*
  * The system `number` of a scene, assembled: stated joint positions first, then where `poses` (one
- * per body) have the bodies, then the nearest place in the mass metric where all closures hold.
+ * per body) have the bodies, then the nearest pose in the mass metric where all closures hold.
  * `poses` of its bodies become those of the assembled system. `edges` are the scene's enabled
  * two-sided constraints, whose ends are numbers of the scene's bodies. Contacts that are among
  * `starts` (NULL: none) are followed from there; they are searched for where that ends, or leads to
- * no place where the system holds together. NULL with an error: memory,
+ * no pose at which the system holds together. NULL with an error: memory,
  * too many bodies, surfaces that cannot touch (GW_BAD_INPUT), relations that are not held together
  * from any start (GW_UNHANDLED, with the pointer of the one that stays open farthest).
  */

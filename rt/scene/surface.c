@@ -326,7 +326,7 @@ static int contacts_of_parts(const gw_scene *s, int index,
         cap->axis = gw_scale(up, cap->axis);
     }
     bool capped = shape->kind == GW_SHAPE_CYLINDER && !c.contact.inside;
-    return !gw_closure_contact_has_places(&c.contact) ? 2 : capped ? SOLID_PARTS : 3;
+    return !gw_closure_contact_has_points(&c.contact) ? 2 : capped ? SOLID_PARTS : 3;
 }
 
 /* True if the normal of a's surface where it is nearest to b's points away from b, with the objects
@@ -390,8 +390,9 @@ static int add_edges(gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS], int c
     return count;
 }
 
-int gw_scene_unilateral_places(const gw_scene *s, int index,
-                               gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES], bool *swapped)
+int gw_scene_unilateral_contacts(const gw_scene *s, int index,
+                                 gw_unilateral_contact points[GW_MAX_UNILATERAL_CONTACTS],
+                                 bool *swapped)
 {
     gw_closure_contact contacts[GW_MAX_UNILATERAL_PARTS];
     int parts = contacts_of_parts(s, index, contacts, swapped), count = 0, surfaces = parts;
@@ -403,14 +404,14 @@ int gw_scene_unilateral_places(const gw_scene *s, int index,
         contacts[0].edged = parts > 1;
     }
     for (int i = 0; i < parts; i++) {
-        int minima = gw_closure_contact_places(&contacts[i]), first = count;
+        int minima = gw_closure_contact_points(&contacts[i]), first = count;
         int all = minima + gw_closure_contact_supports(&contacts[i]);
         for (int k = 0; k < all; k++)
-            places[count++] = (gw_unilateral_place){
+            points[count++] = (gw_unilateral_contact){
                 .contact = contacts[i],
                 .friction = gw_scene_contact_friction(s, index),
                 .first = first,
-                .count = gw_closure_contact_has_places(&contacts[i]) ? all : 0,
+                .count = gw_closure_contact_has_points(&contacts[i]) ? all : 0,
                 .support = k < minima ? -1 : k - minima,
                 .exchanged = i >= surfaces,
                 .part_of_solid = solid && i >= 2,

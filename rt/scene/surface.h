@@ -34,32 +34,32 @@ bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def 
 
 #define GW_MAX_UNILATERAL_PARTS                                                                    \
     17 /* of one contact: a cylinder's rims, side and caps; two sheets, their edges and corners */
-#define GW_MAX_UNILATERAL_PLACES                                                                   \
-    (GW_MAX_UNILATERAL_PARTS * (GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS))
+#define GW_MAX_UNILATERAL_CONTACTS                                                                 \
+    (GW_MAX_UNILATERAL_PARTS * (GW_CONTACT_POINTS + GW_CONTACT_SUPPORTS))
 
-/* A place at which a unilateral contact may touch. */
-typedef struct gw_unilateral_place {
+/* A contact point at which a unilateral contact may touch. */
+typedef struct gw_unilateral_contact {
     gw_closure_contact contact; /* rolls if it has friction, also where it was to slide */
     double friction;            /* mu; INFINITY: rolls without a limit of traction */
-    int first, count;   /* the places of the same part: they are followed; count 0: a closed form */
+    int first, count;   /* points of the same part: they are followed; count 0: a closed form */
     int support;        /* index of the rim's or line's supporting point; -1: none */
     bool part_of_solid; /* it is the side or a cap of a solid cylinder */
     bool exchanged;     /* an edge of b: its contact has b's edge as a, and a's surface as b */
     bool in_system;     /* a closure of the system of bodies holds it (gw_closure_def.unilateral);
                            false: a row of the contact world */
-} gw_unilateral_place;
+} gw_unilateral_contact;
 
 /* mu of a unilateral contact, the enabled velocity constraint `index`: the geometric mean of those
  * that the materials of both surfaces state; else INFINITY if it rolls, 0 if it slides. */
 double gw_scene_contact_friction(const gw_scene *scene, int index);
 
-/* Places of a unilateral contact, the enabled velocity constraint `index`: of its two surfaces,
- * or for a cylinder or a capsule of its two ends (rims or spheres), which may separate one after
- * the other, and on a curved surface of its side and a cylinder's caps; of free-form surfaces of
- * their edges too. Surfaces are in the frames
- * of the objects a and b (*swapped: b and a). Returns how many; the scene must have been
- * checked. */
-int gw_scene_unilateral_places(const gw_scene *scene, int index,
-                               gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES], bool *swapped);
+/* Contact points of a unilateral contact, the enabled velocity constraint `index`: of its two
+ * surfaces, or for a cylinder or a capsule of its two ends (rims or spheres), which may separate
+ * one after the other, and on a curved surface of its side and a cylinder's caps; of free-form
+ * surfaces of their edges too. Surfaces are in the frames of the objects a and b (*swapped: b and
+ * a). Returns how many; the scene must have been checked. */
+int gw_scene_unilateral_contacts(const gw_scene *scene, int index,
+                                 gw_unilateral_contact points[GW_MAX_UNILATERAL_CONTACTS],
+                                 bool *swapped);
 
 #endif

@@ -79,11 +79,11 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     d->joint_count = d->from->joint_count;
     d->joints = calloc((size_t)d->joint_count + 1, sizeof *d->joints);
     d->coordinates = calloc((size_t)d->joint_count + 1, sizeof *d->coordinates);
-    d->places = calloc((size_t)d->joint_count + 1, sizeof *d->places);
+    d->joint_places = calloc((size_t)d->joint_count + 1, sizeof *d->joint_places);
     d->contact_count = d->from->contact_count;
     d->contacts = calloc((size_t)d->contact_count + 1, sizeof *d->contacts);
     if (!d->numbers || !d->mobilizers || !d->before || !d->names || !d->labels || !d->hands ||
-        !d->poses || !d->twists || !d->coms || !d->joints || !d->coordinates || !d->places ||
+        !d->poses || !d->twists || !d->coms || !d->joints || !d->coordinates || !d->joint_places ||
         !d->contacts || !d->grounds)
         return false;
     for (int i = 0; i < d->contact_count; i++)
@@ -132,8 +132,8 @@ static bool is_mechanism(const gw_scene *scene, const gw_scene_system *s)
     return alone;
 }
 
-/* Creates the system with contact places found from the laid-out poses or, if closures are not
- * satisfied with those, with the layout's places. */
+/* Creates the system with contact points found from the laid-out poses or, if closures are not
+ * satisfied with those, with the layout's contact points. */
 static gw_system *create_where_assembled(const gw_scene_system *from, const gw_system_def *def,
                                          gw_closure_def *closures, gw_error *error)
 {
@@ -144,7 +144,7 @@ static gw_system *create_where_assembled(const gw_scene_system *from, const gw_s
         return system;
     memcpy(closures, def->closures, (size_t)def->closure_count * sizeof *closures);
     for (int i = 0; i < from->contact_count; i++)
-        closures[from->contacts[i].closure].contact.place = from->contacts[i].place;
+        closures[from->contacts[i].closure].contact.point = from->contacts[i].point;
     there.closures = closures;
     return gw_system_create(&there, &open);
 }
@@ -266,7 +266,7 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
         free(d->work);
         free(d->joints);
         free(d->coordinates);
-        free(d->places);
+        free(d->joint_places);
         free(d->contacts);
     }
     free(m->systems);
@@ -468,7 +468,7 @@ static int joint_side(const gw_placed_joint *j, bool *of_b)
     return j->body >= 0 ? j->body : *of_b ? j->b : j->a;
 }
 
-static void count_places(gw_dynamic_system *d)
+static void count_points(gw_dynamic_system *d)
 {
     const gw_model *model = gw_system_model(d->system);
     for (int i = 0; i < d->joint_count; i++) {
@@ -478,7 +478,7 @@ static void count_places(gw_dynamic_system *d)
         bool of_b;
         gw_model_body(model, joint_side(j, &of_b), &bearer, &unused);
         gw_vec3 at = gw_pose_point(&a, j->a_from_m.p);
-        d->places[i] = (gw_joint_place){.at = at, .arm = gw_sub(bearer.p, at)};
+        d->joint_places[i] = (gw_joint_place){.at = at, .arm = gw_sub(bearer.p, at)};
     }
 }
 
@@ -487,7 +487,7 @@ void gw_body_systems_pre_step(gw_scene_dynamics *m)
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         const gw_model *model = gw_system_model(d->system);
-        count_places(d);
+        count_points(d);
         for (int k = 0; k < d->body_count; k++) {
             gw_free_body_hand *hand = &d->hands[k];
             gw_pose pose;
@@ -602,16 +602,16 @@ static gw_wrench wrench_of(const gw_scene_dynamics *m, int system, int index)
 {
     const gw_dynamic_system *d = &m->systems[system];
     const gw_placed_joint *j = &d->joints[index];
-    const gw_joint_place *place = &d->places[index];
+    const gw_joint_place *at = &d->joint_places[index];
     bool of_b;
     joint_side(j, &of_b);
     gw_wrench w = j->body >= 0 ? gw_system_joint_wrench(d->system, j->body)
                                : gw_system_closure_wrench(d->system, j->closure);
-    w.t = gw_add(w.t, gw_cross(place->arm, w.f));
+    w.t = gw_add(w.t, gw_cross(at->arm, w.f));
     if (of_b)
         w = gw_wrench_neg(w);
     if (j->body >= 0)
-        gw_joint_limits_add_wrench(m, system, j->body, place->at, &w);
+        gw_joint_limits_add_wrench(m, system, j->body, at->at, &w);
     return w;
 }
 

@@ -5,8 +5,9 @@
  * A joint that begins at another position carries its descendants along; in a loop all bodies begin
  * as laid out. A transition moves at most at 0.25 m/s and 1 rad/s; if it does not end with all
  * constraints satisfied, or a step fails, the system begins as laid out. A contact without a closed
- * form that the edit keeps stays on its branch: the loop continues from its present place, but uses
- * a place as found that the layout had to search for. Unilateral contacts keep all their places.
+ * form that the edit keeps stays on its branch: the loop continues from its present contact point,
+ * but uses a contact point as found that the layout had to search for. Unilateral contacts keep all
+ * their contact points.
  */
 #include <assert.h>
 
@@ -58,8 +59,8 @@ static gw_pose ground_displacement(const gw_dynamic_ground *g, const gw_pose *no
 /* The constant twist that moves `from` to `to` in dt; zero if they are equal within rounding. */
 static gw_twist twist_between(const gw_pose *from, const gw_pose *to, double dt)
 {
-    gw_twist way = gw_pose_sub(to, from);
-    if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(from->p)))
+    gw_twist distance = gw_pose_sub(to, from);
+    if (gw_norm(distance.v) + gw_norm(distance.w) < SAME_PLACE * (1 + gw_norm(from->p)))
         return (gw_twist){{0, 0, 0}, {0, 0, 0}};
     gw_twist about = gw_base_motion_between(from, to, dt).twist;
     return (gw_twist){gw_add(about.v, gw_cross(about.w, from->p)), about.w};
@@ -198,8 +199,8 @@ static void carry_grounds(gw_dynamic_system *d, const gw_scene_dynamics *old,
         else if (find_base(old, g->name, &now, &rate))
             gw_transition_start(&g->transition, &now, &rate, &g->start, &still, limits);
         d->poses[k] = ground_displacement(g, &now);
-        gw_twist way = gw_pose_sub(&now, &g->start);
-        if (gw_norm(way.v) + gw_norm(way.w) < SAME_PLACE * (1 + gw_norm(now.p)))
+        gw_twist distance = gw_pose_sub(&now, &g->start);
+        if (gw_norm(distance.v) + gw_norm(distance.w) < SAME_PLACE * (1 + gw_norm(now.p)))
             d->poses[k] = gw_pose_identity();
         d->twists[k] = g->object >= 0 ? motion_before(old, g->name, d->poses[k].p) : still;
     }
@@ -232,7 +233,7 @@ static void continue_joints(gw_dynamic_system *d, const gw_scene_dynamics *old)
             gw_system_continue_joints(d->system, old->systems[i].system, d->before);
 }
 
-/* Contacts that the layout continued take over their present places. */
+/* Contacts that the layout continued take over their present contact points. */
 static void continue_contacts(gw_dynamic_system *d, const gw_scene_dynamics *old)
 {
     for (int i = 0; i < old->system_count; i++) {
@@ -240,12 +241,12 @@ static void continue_contacts(gw_dynamic_system *d, const gw_scene_dynamics *old
         for (int k = 0; k < was->contact_count; k++)
             for (int j = 0; j < d->contact_count; j++) {
                 const gw_placed_contact *to = &d->contacts[j], *from = &was->contacts[k];
-                const gw_contact_place *place =
+                const gw_contact_point *point =
                     to->continues && to->key == from->key
-                        ? gw_system_contact_place(was->system, from->closure)
+                        ? gw_system_contact_point(was->system, from->closure)
                         : NULL;
-                if (place)
-                    gw_system_continue_contact(d->system, to->closure, place);
+                if (point)
+                    gw_system_continue_contact(d->system, to->closure, point);
             }
     }
 }
@@ -292,7 +293,7 @@ static void find_bodies(gw_dynamic_system *d, const gw_scene_dynamics *old)
 static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
                          const gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
-    double way, turn;
+    double distance, turn;
     carry_grounds(d, old, kinematics, limits);
     if (d->mechanism && keep_hands(d, old)) {
         continue_joints(d, old);
@@ -300,10 +301,11 @@ static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old,
     }
     find_bodies(d, old);
     continue_contacts(d, old);
-    gw_system_place_with_offsets(d->system, d->poses, d->twists, &way, &turn);
-    const gw_pose to = gw_pose_identity(), from = {{way, 0, 0}, gw_quat_exp(gw_v3(turn, 0, 0))};
+    gw_system_place_with_offsets(d->system, d->poses, d->twists, &distance, &turn);
+    const gw_pose to = gw_pose_identity(),
+                  from = {{distance, 0, 0}, gw_quat_exp(gw_v3(turn, 0, 0))};
     const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
-    d->apart = way > 0 ? way : turn;
+    d->apart = distance > 0 ? distance : turn;
     gw_transition_start(&d->joining, &from, &still, &to, &still, limits);
     if (d->joining.active)
         return;

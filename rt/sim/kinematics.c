@@ -432,14 +432,14 @@ static bool link_motion(const gw_kinematics *n, const gw_constraint_edge *link, 
 {
     int own = link->a == object ? 0 : 1, other = own == 0 ? link->b : link->a;
     const int *feature = n->feature[link - n->links];
-    const gw_geometry_motion *place = motion_in_tick(n, -1, other);
+    const gw_geometry_motion *moved = motion_in_tick(n, -1, other);
     const gw_geometry_motion *shape =
         feature[1 - own] >= 0 ? motion_in_tick(n, feature[1 - own], -1) : NULL;
     *motion = gw_pose_identity();
-    if ((place && shape) || (feature[own] >= 0 && motion_in_tick(n, feature[own], -1)))
+    if ((moved && shape) || (feature[own] >= 0 && motion_in_tick(n, feature[own], -1)))
         return false;
-    if (place)
-        *motion = place->motion;
+    if (moved)
+        *motion = moved->motion;
     if (shape) {
         gw_pose in_world = gw_pose_mul(&n->poses[other], &shape->motion);
         gw_pose back = gw_pose_inverse(&n->poses[other]);

@@ -69,8 +69,8 @@ typedef struct gw_scenario_def {
      * is the same. Read only during the call. NULL: none. */
     const struct gw_detector *reused;
     /* The scene of the former scenario if this one takes over after tick 0: unilateral contacts
-     * then continue from their places without a complete search. Read only during the call. NULL:
-     * it begins at tick 0. */
+     * then continue from their contact points without a complete search. Read only during the call.
+     * NULL: it begins at tick 0. */
     const gw_scene *before;
     /* Bounds of a transition; 0: 0.25 m/s and 1 rad/s. */
     double transition_speed, transition_spin;

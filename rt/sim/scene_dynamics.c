@@ -541,7 +541,7 @@ static gw_contact_body contact_body_of(const gw_scene_dynamics *m, int body)
 }
 
 /* Limits are reported with their joints, edges as events. */
-static bool is_hidden(const gw_scene_dynamics *m, const gw_contact_point *point)
+static bool is_hidden(const gw_scene_dynamics *m, const gw_contact_data *point)
 {
     int owned = point->row ? point->row->owned : -1;
     return (point->row && point->row->kind == GW_UNILATERAL_EDGE) ||
@@ -550,7 +550,7 @@ static bool is_hidden(const gw_scene_dynamics *m, const gw_contact_point *point)
 
 /* The row of the scene's unilateral constraint of a contact; NULL: none. */
 static const gw_scene_unilateral_row *row_of(const gw_scene_dynamics *m,
-                                             const gw_contact_point *point)
+                                             const gw_contact_data *point)
 {
     const gw_scene_unilaterals *u = m->unilaterals;
     int owned = point->row ? point->row->owned : -1;
@@ -559,7 +559,7 @@ static const gw_scene_unilateral_row *row_of(const gw_scene_dynamics *m,
 }
 
 /* The contact of an edge of the constraint's b has its bodies exchanged. */
-static gw_contact_point in_order(const gw_scene_unilateral_row *row, gw_contact_point point)
+static gw_contact_data in_order(const gw_scene_unilateral_row *row, gw_contact_data point)
 {
     if (!row || !row->exchanged)
         return point;
@@ -590,15 +590,15 @@ static void show_kept_contacts(const gw_dynamic_system *d, gw_snapshot *s)
 static void show_followed(const gw_dynamic_system *d, gw_snapshot *s)
 {
     for (int i = 0; i < d->contact_count && s->followed_count < GW_MAX_SHOWN_CONTACTS; i++) {
-        const gw_contact_place *place = gw_system_contact_place(d->system, d->contacts[i].closure);
-        if (place)
-            s->followed[s->followed_count++] = (gw_contact_start){d->contacts[i].key, *place};
+        const gw_contact_point *known = gw_system_contact_point(d->system, d->contacts[i].closure);
+        if (known)
+            s->followed[s->followed_count++] = (gw_contact_start){d->contacts[i].key, *known};
     }
 }
 
 static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
 {
-    gw_contact_point point[GW_MAX_SHOWN_CONTACTS];
+    gw_contact_data point[GW_MAX_SHOWN_CONTACTS];
     s->contact = m->contact;
     s->contact_count = m->world ? gw_world_contacts(m->world, point, GW_MAX_SHOWN_CONTACTS) : 0;
     int count = s->contact_count;
@@ -607,7 +607,7 @@ static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
         if (is_hidden(m, &point[i]))
             continue;
         const gw_scene_unilateral_row *row = row_of(m, &point[i]);
-        gw_contact_point at = in_order(row, point[i]);
+        gw_contact_data at = in_order(row, point[i]);
         s->contacts[s->contact_count++] =
             (gw_snapshot_contact){.a = contact_body_of(m, at.a),
                                   .b = contact_body_of(m, at.b),

@@ -88,8 +88,8 @@ typedef struct gw_dynamic_system {
     gw_wrench hand;        /* of the first tool, at the start of the last step */
     int joint_count;
     gw_placed_joint *joints;
-    int *coordinates;       /* per joint: index of its first coordinate in the scene */
-    gw_joint_place *places; /* of each joint */
+    int *coordinates;             /* per joint: index of its first coordinate in the scene */
+    gw_joint_place *joint_places; /* of each joint */
     int contact_count;
     gw_placed_contact *contacts;
 } gw_dynamic_system;
@@ -97,31 +97,31 @@ typedef struct gw_dynamic_system {
 /* A row of a unilateral constraint of the scene, which may have several. */
 typedef struct gw_scene_unilateral_row {
     gw_unilateral_row row;
-    gw_contact_place start;                    /* of curved surfaces, at tick 0 */
-    gw_distance_place minima[GW_BOUND_PLACES]; /* of a bound, at tick 0 */
-    uint64_t key;                              /* gw_contact_key(), of surfaces */
-    int first, place_count; /* the rows of one contact, one per place; 0: no places */
+    gw_contact_point start;                      /* of curved surfaces, at tick 0 */
+    gw_distance_minimum minima[GW_BOUND_MINIMA]; /* of a bound, at tick 0 */
+    uint64_t key;                                /* gw_contact_key(), of surfaces */
+    int first, point_count; /* the rows of one contact, one per point; 0: no points */
     int support;            /* index of the rim's or line's supporting point; -1: none */
     bool line;              /* of the first row: supporting points are traced along a line; */
     bool closed;            /* it comes back to its beginning */
     double until_trace;     /* time until one is traced again (s) */
     bool part_of_solid;     /* it is the side or a cap of a solid cylinder */
     int sheet;              /* of an edge: the first row of its sheet's contact, else -1; */
-    gw_pose seen, last; /* of an edge's first row: a in b when its places were followed last, and in
-                           the last step; */
-    double clear;       /* no place was nearer than that then (m) */
-    bool exchanged;     /* a is the body with the edge, which is the constraint's b */
-    gw_contact_place under; /* of the contact's first row: closest point of b to a's centre */
-    int trial;              /* of the first row: the next trial of the search for another place, */
-    double until_search;    /* and the time until it (s); */
-    gw_vec3 searched_at;    /* a's centre in b at the last one */
-    double size;            /* gw_contact_size() */
-    bool past;              /* of the first row: the search has found penetrating surfaces */
-    int constraint;         /* index in the scene */
-    int body[2];            /* of the scene: objects, then links */
+    gw_pose seen, last;     /* of an edge's first row: a in b when its contact points were followed
+                               last, and in     the last step; */
+    double clear;           /* no contact point was nearer than that then (m) */
+    bool exchanged;         /* a is the body with the edge, which is the constraint's b */
+    gw_contact_point under; /* of the contact's first row: closest point of b to a's centre */
+    int trial; /* of the first row: the next trial of the search for another contact point, */
+    double until_search;        /* and the time until it (s); */
+    gw_vec3 searched_at;        /* a's centre in b at the last one */
+    double size;                /* gw_contact_size() */
+    bool past;                  /* of the first row: the search has found penetrating surfaces */
+    int constraint;             /* index in the scene */
+    int body[2];                /* of the scene: objects, then links */
     gw_geometry_feature end[2]; /* of a bound */
     int anchor[2];              /* -1: none */
-    int place[2]; /* index among the unilateral constraints of each object (gw_scene_unilateral()),
+    int number[2]; /* index among the unilateral constraints of each object (gw_scene_unilateral()),
                      or -1 */
     gw_unilateral_state now; /* after the last step; gap INFINITY before the first step */
 } gw_scene_unilateral_row;
@@ -132,13 +132,14 @@ typedef struct gw_unilateral_anchor {
     gw_pose at, start; /* poses of the frame in which the element is constant: now, at tick 0 */
 } gw_unilateral_anchor;
 
-/* The search for places of a bound of the distance from a free-form shape (bound_places.c). */
+/* The search for contact points of a bound of the distance from a free-form shape (bound_minima.c).
+ */
 typedef struct gw_bound_search {
-    int first, rows;         /* one has all places, or each row has one */
+    int first, rows;         /* one has all contact points, or each row has one */
     int start_count, cursor; /* the next part of the shape to be tried */
     gw_distance_start starts[GW_DISTANCE_STARTS];
-    double due[GW_DISTANCE_STARTS]; /* the way (m) at which each is tried again */
-    double way;                     /* m, since the search began */
+    double due[GW_DISTANCE_STARTS]; /* the distance moved (m) at which each is tried again */
+    double moved;                   /* m, since the search began */
     double margin, flat;            /* m: gaps of minima and of supports that are kept */
     gw_element seen;                /* the other element from the shape at the last step */
     bool fresh;                     /* nothing has been searched yet */
@@ -156,26 +157,26 @@ typedef struct gw_scene_unilaterals {
     gw_unilateral_state *states; /* scratch, GW_MAX_CONTACT_CANDIDATES */
 } gw_scene_unilaterals;
 
-#define GW_PLACE_FOLLOWED 0.05 /* m: places with a larger gap are no contact candidates */
+#define GW_CONTACT_FOLLOWED 0.05 /* m: with a larger gap they are no candidates */
 
-/* True if a row of the contact but `but` has this place; supporting points do not count. */
-bool gw_place_is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
-                       const gw_contact_place *place);
+/* True if a row of the contact but `but` has this contact point; supporting points do not count. */
+bool gw_contact_point_is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
+                               int but, const gw_contact_point *point);
 
-/* A row of the contact without a place; NULL: none. */
+/* A row of the contact without a contact point; NULL: none. */
 gw_scene_unilateral_row *gw_unplaced_row(gw_scene_unilaterals *u,
                                          const gw_scene_unilateral_row *first);
 
-/* Finds supporting points along the line on which the surfaces nearly touch at a place
- * (line_places.c); false: there is none. */
+/* Finds supporting points along the line on which the surfaces nearly touch at a contact point
+ * (line_supports.c); false: there is none. */
 bool gw_line_trace(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
-                   const gw_contact_place *near, const gw_pose *a, const gw_pose *b);
+                   const gw_contact_point *near, const gw_pose *a, const gw_pose *b);
 bool gw_line_is_traced(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first);
 
-/* Traces the line near a place at which the surfaces bend nearly alike, if it is due, and forgets
- * its points where they do not or are far from one another. `gap` of the rows is updated. Returns
- * true if its supporting points may come into contact: the surfaces do not rest on a place beside
- * the line. */
+/* Traces the line near a contact point at which the surfaces bend nearly alike, if it is due, and
+ * forgets its points where they do not or are far from one another. `gap` of the rows is updated.
+ * Returns true if its supporting points may come into contact: the surfaces do not rest on a
+ * contact point beside the line. */
 bool gw_line_follow(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, double dt,
                     const gw_pose *a, const gw_pose *b, double *gap);
 
@@ -290,15 +291,15 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *unilaterals, gw_world *wor
 void gw_scene_unilaterals_move(gw_scene_unilaterals *unilaterals, gw_world *world,
                                const gw_kinematics *kinematics, double dt);
 
-/* Before a step, for curved surfaces: follows the known contact places, and makes some trials of
+/* Before a step, for curved surfaces: follows the known contact points, and makes some trials of
  * the search for others. */
 void gw_scene_unilaterals_pre_step(gw_scene_dynamics *dynamics, double dt);
 
 /* The first constraint whose surfaces penetrate at the step's start, too deeply or without a
- * contact place; -1: none. */
+ * contact point; -1: none. */
 int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *unilaterals);
 
-/* Takes over contact places from before an edit. */
+/* Takes over contact points from before an edit. */
 void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *unilaterals,
                                      const gw_scene_unilaterals *old);
 
@@ -310,17 +311,17 @@ void gw_scene_unilaterals_update(gw_scene_dynamics *dynamics);
 gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *unilaterals, int body,
                                           gw_vec3 point);
 
-/* ---- bound_places.c -------------------------------------------------------------------------- */
+/* ---- bound_minima.c -------------------------------------------------------------------------- */
 
-/* A search for the places of `rows` rows from `first` on. */
+/* A search for the contact points of `rows` rows from `first` on. */
 void gw_bound_search_init(gw_bound_search *search, const gw_scene_unilaterals *unilaterals,
                           int first, int rows);
 
-/* Searches for all places with the bodies at these poses. */
+/* Searches for all contact points with the bodies at these poses. */
 void gw_bound_search_begin(gw_scene_unilaterals *unilaterals, gw_bound_search *search,
                            const gw_pose *a, const gw_pose *b);
 
-/* Before a step: follows the places, and searches for others. */
+/* Before a step: follows the contact points, and searches for others. */
 void gw_bound_searches_pre_step(gw_scene_dynamics *dynamics);
 
 /* ---- joint_limits.c -------------------------------------------------------------------------- */

@@ -463,21 +463,21 @@ const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
 static void note_worst(gw_simulation *s, const gw_tick_timing *timing)
 {
     double mine = fmax(timing->late_us, timing->tick_us);
-    int place = s->worst_count;
-    while (place > 0 && mine > fmax(s->worst[place - 1].late_us, s->worst[place - 1].tick_us))
-        place--;
-    if (place == GW_WORST_TICKS)
+    int rank = s->worst_count;
+    while (rank > 0 && mine > fmax(s->worst[rank - 1].late_us, s->worst[rank - 1].tick_us))
+        rank--;
+    if (rank == GW_WORST_TICKS)
         return;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     s->worst_count += s->worst_count < GW_WORST_TICKS;
-    memmove(&s->worst[place + 1], &s->worst[place],
-            (size_t)(s->worst_count - 1 - place) * sizeof *s->worst);
-    s->worst[place] = (gw_worst_tick){.tick = s->snapshot.tick,
-                                      .late_us = timing->late_us,
-                                      .tick_us = timing->tick_us,
-                                      .stage = gw_stages_longest(&s->stages),
-                                      .at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
+    memmove(&s->worst[rank + 1], &s->worst[rank],
+            (size_t)(s->worst_count - 1 - rank) * sizeof *s->worst);
+    s->worst[rank] = (gw_worst_tick){.tick = s->snapshot.tick,
+                                     .late_us = timing->late_us,
+                                     .tick_us = timing->tick_us,
+                                     .stage = gw_stages_longest(&s->stages),
+                                     .at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
 }
 
 static gw_quantiles quantiles_of(const gw_histogram *h)

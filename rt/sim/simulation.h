@@ -159,7 +159,7 @@ typedef int gw_contact_body;
 /* A contact that touched or collided in the last tick; b may be fixed. */
 typedef struct gw_snapshot_contact {
     gw_contact_body a, b;
-    gw_contact_point at;
+    gw_contact_data at;
     int constraint; /* 1 + index of its constraint in the scene; 0: none */
     bool kept;      /* by a bilateral constraint */
 } gw_snapshot_contact;
@@ -257,7 +257,8 @@ typedef struct gw_snapshot {
     gw_snapshot_contact contacts[GW_MAX_SHOWN_CONTACTS];
     gw_snapshot_collision hits[GW_MAX_SHOWN_COLLISIONS]; /* none older than tick 0 */
     gw_snapshot_collision_state collisions[GW_MAX_SHOWN_COLLISION_STATES];
-    gw_contact_start followed[GW_MAX_SHOWN_CONTACTS]; /* their places, from which edits continue */
+    gw_contact_start
+        followed[GW_MAX_SHOWN_CONTACTS]; /* their contact points, from which edits continue */
 } gw_snapshot;
 
 typedef enum gw_event_kind {

@@ -1,13 +1,13 @@
 /*
  * Unilateral constraints of a scene as rows of the contact world (rt/contact/unilateral_row.h):
- * bounds of distances and angles, and unilateral rolling or sliding contacts, each place of which
- * has a closure of its system of bodies that holds it while it rests. Creation is outside the tick;
- * all else is RT safe.
+ * bounds of distances and angles, and unilateral rolling or sliding contacts, each contact point of
+ * which has a closure of its system of bodies that holds it while it rests. Creation is outside the
+ * tick; all else is RT safe.
  *
  * A stated feature of a fixed object may be moved from outside: such an end is a body of the world
  * (unilateral_anchors.c), numbered after the scene's bodies. Bounds near free-form shapes have a
- * row per place as well (bound_places.c). During a transition bounds act at the model's pose, on
- * its set.
+ * row per contact point as well (bound_minima.c). During a transition bounds act at the model's
+ * pose, on its set.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -63,62 +63,63 @@ static bool has_free_form(const gw_unilateral_row *row)
 
 /* Index among the body's unilateral constraints (gw_scene_unilateral()); -1: beyond the bit set, or
  * the body is a link. */
-static int place_of(const gw_scene *scene, int body, int constraint)
+static int number_of(const gw_scene *scene, int body, int constraint)
 {
-    int place = 0;
+    int number = 0;
     if (body < 0 || body >= scene->object_count)
         return -1;
     const char *id = scene->objects[body].id;
     for (int i = 0; i < constraint; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
-        place += gw_scene_constraint_is_unilateral(c) &&
-                 (strcmp(c->a.object, id) == 0 || strcmp(c->b.object, id) == 0);
+        number += gw_scene_constraint_is_unilateral(c) &&
+                  (strcmp(c->a.object, id) == 0 || strcmp(c->b.object, id) == 0);
     }
-    return place < GW_MAX_UNILATERALS ? place : -1;
+    return number < GW_MAX_UNILATERALS ? number : -1;
 }
 
-/* ---- places ----------------------------------------------------------------------------------
+/* ---- contact points ---------------------------------------------------------------------------
  *
- * Surfaces that bend freely come close in several places. Each is found once, followed from tick
+ * Surfaces that bend freely come close at several points. Each is found once, followed from tick
  * to tick, and a contact of its own; where it ends, at an edge say, the contact does. Surfaces that
- * conform, a flat one on a plane say, have no place: as tick 0 finds them they are refused, and in
- * motion told as degenerate once they are past one another with no place that keeps them apart.
+ * conform, a flat one on a plane say, have no contact point: as tick 0 finds them they are refused,
+ * and in motion told as degenerate once they are past one another with no contact point that keeps
+ * them apart.
  */
 
 #define SEARCH_PERIOD 5e-3 /* s between two trials of a search, */
-#define SEARCH_NEAR   0.02 /* m: without a known place and this near, in every step */
+#define SEARCH_NEAR   0.02 /* m: without a known contact point and this near, in every step */
 #define SEARCH_WAY    0.1  /* of the contact's size: motion after which a search begins at once */
 #define LEVEL         1e-4 /* of a rim's radius: height difference of level supporting points */
 
-bool gw_place_is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first, int but,
-                       const gw_contact_place *place)
+bool gw_contact_point_is_taken(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
+                               int but, const gw_contact_point *point)
 {
-    for (int k = first->first; k < first->first + first->place_count; k++) {
+    for (int k = first->first; k < first->first + first->point_count; k++) {
         const gw_closure_contact *contact = &u->rows[k].row.surfaces;
-        if (k != but && contact->place.known && u->rows[k].support < 0 &&
-            gw_closure_contact_same(contact, &contact->place, place))
+        if (k != but && contact->point.known && u->rows[k].support < 0 &&
+            gw_closure_contact_same(contact, &contact->point, point))
             return true;
     }
     return false;
 }
 
-/* Searches one more place of a contact from the given start, if a row is left for it. Returns the
- * gap at that place or start (m); infinite if no row is left. */
-static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
+/* Searches one more contact point of a contact from the given start, if a row is left for it.
+ * Returns the gap at that contact point or start (m); infinite if no row is left. */
+static double search_contact_point(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
                                    int trial, const gw_pose *a, const gw_pose *b)
 {
     double gap = INFINITY;
-    for (int k = first->first; k < first->first + first->place_count; k++) {
+    for (int k = first->first; k < first->first + first->point_count; k++) {
         gw_closure_contact *contact = &u->rows[k].row.surfaces;
-        gw_contact_place place;
-        if (contact->place.known || u->rows[k].support >= 0)
+        gw_contact_point point;
+        if (contact->point.known || u->rows[k].support >= 0)
             continue;
-        bool found = gw_closure_contact_find(contact, a, b, trial, &place, &gap);
-        if (found && !gw_place_is_taken(u, first, k, &place))
-            contact->place = place;
+        bool found = gw_closure_contact_find(contact, a, b, trial, &point, &gap);
+        if (found && !gw_contact_point_is_taken(u, first, k, &point))
+            contact->point = point;
         bool lies = !found && first->line && trial == 0 && first->until_trace <= 0 &&
-                    !gw_closure_contact_at_edge(contact, &place) && !gw_line_is_traced(u, first) &&
-                    gw_line_trace(u, first, &place, a, b);
+                    !gw_closure_contact_at_edge(contact, &point) && !gw_line_is_traced(u, first) &&
+                    gw_line_trace(u, first, &point, a, b);
         if (trial == 0)
             first->past = !found && !lies && gap < 0 && first->sheet < 0;
         return gap;
@@ -129,8 +130,8 @@ static double search_contact_place(gw_scene_unilaterals *u, gw_scene_unilateral_
 gw_scene_unilateral_row *gw_unplaced_row(gw_scene_unilaterals *u,
                                          const gw_scene_unilateral_row *first)
 {
-    for (int k = first->first; k < first->first + first->place_count; k++)
-        if (u->rows[k].support < 0 && !u->rows[k].row.surfaces.place.known)
+    for (int k = first->first; k < first->first + first->point_count; k++)
+        if (u->rows[k].support < 0 && !u->rows[k].row.surfaces.point.known)
             return &u->rows[k];
     return NULL;
 }
@@ -142,7 +143,7 @@ static gw_scene_unilateral_row *farthest_row(gw_scene_unilaterals *u,
                                              const double *gaps)
 {
     gw_scene_unilateral_row *farthest = NULL;
-    for (int k = 0; k < first->place_count; k++) {
+    for (int k = 0; k < first->point_count; k++) {
         gw_scene_unilateral_row *r = &u->rows[first->first + k];
         if (r->support >= 0 || r->now.touches || !(gaps[k] > gap))
             continue;
@@ -152,30 +153,31 @@ static gw_scene_unilateral_row *farthest_row(gw_scene_unilaterals *u,
     return farthest;
 }
 
-/* Searches near a's centre for all places at most `reach` (m) away and gives those to rows that
- * none has, instead of farther ones where no row is left. `gaps` of the rows are updated. Returns
- * the number found; -1: the surfaces are not searched in this way. */
+/* Searches near a's centre for all contact points at most `reach` (m) away and gives those to rows
+ * that none has, instead of farther ones where no row is left. `gaps` of the rows are updated.
+ * Returns the number found; -1: the surfaces are not searched in this way. */
 static int search_near(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, double reach,
                        const gw_pose *a, const gw_pose *b, double *gaps)
 {
-    gw_contact_place places[GW_CONTACT_MINIMA];
+    gw_contact_point points[GW_CONTACT_MINIMA];
     double there[GW_CONTACT_MINIMA];
     const gw_closure_contact *contact = &first->row.surfaces;
-    int count = gw_closure_contact_find_near(contact, a, b, reach, places, there);
+    int count = gw_closure_contact_find_near(contact, a, b, reach, points, there);
     for (int i = 0; i < count; i++) {
-        if (gw_place_is_taken(u, first, -1, &places[i]))
+        if (gw_contact_point_is_taken(u, first, -1, &points[i]))
             continue;
         gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
         row = row ? row : farthest_row(u, first, there[i], gaps);
         if (!row)
             break;
-        row->row.surfaces.place = places[i];
+        row->row.surfaces.point = points[i];
         gaps[row - u->rows - first->first] = there[i];
     }
     return count;
 }
 
-/* True where search_near() finds all places: of a ball, and of an edge near a smaller body. */
+/* True where search_near() finds all contact points: of a ball, and of an edge near a smaller body.
+ */
 static bool is_searched_whole(const gw_closure_contact *contact)
 {
     return contact->on_a.kind == GW_SURFACE_SPHERE || contact->on_a.sheet;
@@ -188,16 +190,16 @@ static gw_vec3 centre_from(const gw_scene_unilateral_row *first, const gw_pose *
     return gw_unrotate(b->q, gw_sub(centre, b->p));
 }
 
-/* Sets the place of a row's supporting point; true if there is one. */
+/* Sets the contact point of a row's supporting point; true if there is one. */
 static bool find_support(gw_scene_unilateral_row *r, const gw_pose *a, const gw_pose *b,
                          double *gap)
 {
     gw_closure_contact *contact = &r->row.surfaces;
-    return gw_closure_contact_support(contact, a, b, r->support, &contact->place, gap);
+    return gw_closure_contact_support(contact, a, b, r->support, &contact->point, gap);
 }
 
-/* True if surfaces of a constraint conform and none of its contacts has a place where they do
- * not. */
+/* True if surfaces of a constraint conform and none of its contacts has a contact point where they
+ * do not. */
 static bool surfaces_conform(const gw_scene_unilaterals *u, int constraint, const gw_pose *poses)
 {
     bool any = false;
@@ -206,24 +208,24 @@ static bool surfaces_conform(const gw_scene_unilaterals *u, int constraint, cons
         const gw_closure_contact *contact = &r->row.surfaces;
         if (r->constraint != constraint || r->sheet >= 0)
             continue;
-        if (r->place_count == 0)
+        if (r->point_count == 0)
             return false;
-        if (!contact->place.known && r->first != i)
+        if (!contact->point.known && r->first != i)
             continue;
-        if (r->support >= 0 && (!r->line || (contact->place.known && u->rows[r->first].closed)))
+        if (r->support >= 0 && (!r->line || (contact->point.known && u->rows[r->first].closed)))
             return false;
         if (r->support >= 0)
             continue;
         bool alike = gw_closure_contact_conforms(contact, &poses[r->body[0]], &poses[r->body[1]],
-                                                 &contact->place);
-        if (contact->place.known && !alike)
+                                                 &contact->point);
+        if (contact->point.known && !alike)
             return false;
         any = any || alike;
     }
     return any;
 }
 
-static bool check_places(const gw_scene_unilaterals *u, const gw_scene *scene, const gw_pose *poses,
+static bool check_points(const gw_scene_unilaterals *u, const gw_scene *scene, const gw_pose *poses,
                          gw_error *error)
 {
     for (int i = 0; i < u->count; i++) {
@@ -257,15 +259,15 @@ static bool had_contact(const gw_scene *before, const char *id, uint64_t key)
     return false;
 }
 
-/* Finds the places at tick 0, from all starts. A contact that continues keeps its former places,
- * and the loop searches for others: for it only conformity is checked, at the likeliest start
- * first. */
-static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def)
+/* Finds the contact points at tick 0, from all starts. A contact that continues keeps its former
+ * contact points, and the loop searches for others: for it only conformity is checked, at the
+ * likeliest start first. */
+static void find_points(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def)
 {
     const gw_pose *poses = def->layout->poses;
     for (int i = 0; i < u->count; i++) {
         gw_scene_unilateral_row *r = &u->rows[i];
-        if (r->place_count == 0)
+        if (r->point_count == 0)
             continue;
         const gw_pose *a = &poses[r->body[0]], *b = &poses[r->body[1]];
         double gap;
@@ -274,20 +276,20 @@ static void find_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         const char *id = def->scene->constraints[r->constraint].id;
         bool goes_on = r->first == i && had_contact(def->before, id, r->key);
         bool ball = is_searched_whole(&r->row.surfaces);
-        double gaps[GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS] = {0};
+        double gaps[GW_CONTACT_POINTS + GW_CONTACT_SUPPORTS] = {0};
         bool done =
             ball && !goes_on && r->first == i && search_near(u, r, INFINITY, a, b, gaps) > 0;
         for (int trial = 0; trial < GW_CONTACT_TRIALS && r->first == i && !done; trial++) {
-            search_contact_place(u, r, trial, a, b);
+            search_contact_point(u, r, trial, a, b);
             if (goes_on && !surfaces_conform(u, r->constraint, poses))
                 break;
         }
-        r->start = r->row.surfaces.place;
+        r->start = r->row.surfaces.point;
     }
 }
 
 /* The same of bounds near free-form shapes. */
-static void find_bound_places(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def)
+static void find_bound_minima(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def)
 {
     const gw_pose *poses = def->layout->poses;
     for (int i = 0; i < u->search_count; i++) {
@@ -362,7 +364,7 @@ static bool add_bound(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def,
     int index = u->count - 1;
     first->row = bound_row(def->scene, c, &first->end[0].element, &first->end[1].element);
     bool many = has_free_form(&first->row);
-    int rows = first->row.nearest ? 1 : GW_BOUND_PLACES + GW_BOUND_SUPPORTS;
+    int rows = first->row.nearest ? 1 : GW_BOUND_MINIMA + GW_BOUND_SUPPORTS;
     for (int k = 1; k < rows && many; k++) {
         gw_scene_unilateral_row *r = add_row(u, def, constraint, k);
         if (!r)
@@ -391,9 +393,9 @@ static gw_unilateral_traction traction_of(gw_contact_motion motion)
 static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *def, int constraint)
 {
     const gw_scene_constraint *c = &def->scene->constraints[constraint];
-    gw_unilateral_place places[GW_MAX_UNILATERAL_PLACES];
+    gw_unilateral_contact points[GW_MAX_UNILATERAL_CONTACTS];
     bool swapped;
-    int count = gw_scene_unilateral_places(def->scene, constraint, places, &swapped);
+    int count = gw_scene_unilateral_contacts(def->scene, constraint, points, &swapped);
     gw_closure_def whole;
     gw_scene_velocity_closure(def->scene, constraint, &whole, &swapped, NULL);
     uint64_t key = gw_contact_key(c, &whole.contact);
@@ -402,25 +404,25 @@ static bool add_contact(gw_scene_unilaterals *u, const gw_scene_dynamics_def *de
         gw_scene_unilateral_row *r = add_row(u, def, constraint, i);
         if (!r)
             return false;
-        if (swapped != places[i].exchanged) {
+        if (swapped != points[i].exchanged) {
             int body = r->body[0];
             r->body[0] = r->body[1];
             r->body[1] = body;
         }
-        r->first = from + places[i].first;
-        r->place_count = places[i].count;
-        r->size = gw_contact_size(&places[i].contact);
-        r->support = places[i].support;
-        r->line = places[i].contact.on_a.kind != GW_SURFACE_RIM &&
-                  gw_closure_contact_supports(&places[i].contact) > 0;
-        r->part_of_solid = places[i].part_of_solid;
-        r->sheet = places[i].contact.on_a.sheet ? from : -1;
-        r->exchanged = places[i].exchanged;
+        r->first = from + points[i].first;
+        r->point_count = points[i].count;
+        r->size = gw_contact_size(&points[i].contact);
+        r->support = points[i].support;
+        r->line = points[i].contact.on_a.kind != GW_SURFACE_RIM &&
+                  gw_closure_contact_supports(&points[i].contact) > 0;
+        r->part_of_solid = points[i].part_of_solid;
+        r->sheet = points[i].contact.on_a.sheet ? from : -1;
+        r->exchanged = points[i].exchanged;
         r->key = key;
         r->row = (gw_unilateral_row){.kind = GW_UNILATERAL_SURFACES,
-                                     .surfaces = places[i].contact,
-                                     .traction = traction_of(places[i].contact.motion)};
-        u->candidates[u->count - 1].surface.friction = places[i].friction;
+                                     .surfaces = points[i].contact,
+                                     .traction = traction_of(points[i].contact.motion)};
+        u->candidates[u->count - 1].surface.friction = points[i].friction;
     }
     return true;
 }
@@ -496,14 +498,14 @@ gw_scene_unilaterals *gw_scene_unilaterals_create(const gw_scene_dynamics_def *d
         gw_scene_unilateral_row *r = &u->rows[i];
         for (int side = 0; side < 2; side++) {
             r->row.owned = i;
-            r->place[side] = place_of(scene, r->body[side], r->constraint);
+            r->number[side] = number_of(scene, r->body[side], r->constraint);
             if (r->row.kind != GW_UNILATERAL_SURFACES)
                 add_anchor(u, def, r, side);
         }
     }
-    find_places(u, def);
-    find_bound_places(u, def);
-    if (!check_places(u, scene, def->layout->poses, error)) {
+    find_points(u, def);
+    find_bound_minima(u, def);
+    if (!check_points(u, scene, def->layout->poses, error)) {
         gw_scene_unilaterals_destroy(u);
         return NULL;
     }
@@ -551,16 +553,16 @@ int gw_scene_unilaterals_object(const gw_scene_unilaterals *u, int body)
     return u->anchors[body - u->first_anchor].end.object;
 }
 
-/* ---- following places ------------------------------------------------------------------------ */
+/* ---- following contact points ---------------------------------------------------------------- */
 
-/* Merges rows whose places coincide; the one in contact is kept. */
+/* Merges rows whose contact points coincide; the one in contact is kept. */
 static void merge_coinciding_rows(gw_scene_unilaterals *u, const gw_scene_unilateral_row *first)
 {
-    for (int k = first->first; k < first->first + first->place_count; k++) {
+    for (int k = first->first; k < first->first + first->point_count; k++) {
         gw_scene_unilateral_row *r = &u->rows[k];
-        if (r->row.surfaces.place.known && !r->now.touches && r->support < 0 &&
-            gw_place_is_taken(u, first, k, &r->row.surfaces.place))
-            r->row.surfaces.place.known = false;
+        if (r->row.surfaces.point.known && !r->now.touches && r->support < 0 &&
+            gw_contact_point_is_taken(u, first, k, &r->row.surfaces.point))
+            r->row.surfaces.point.known = false;
     }
 }
 
@@ -568,10 +570,10 @@ static void merge_coinciding_rows(gw_scene_unilaterals *u, const gw_scene_unilat
 static bool has_lowest_near(const gw_scene_unilaterals *u, const gw_scene_unilateral_row *first,
                             double angle)
 {
-    for (int k = first->first; k < first->first + first->place_count; k++) {
-        const gw_contact_place *place = &u->rows[k].row.surfaces.place;
-        if (u->rows[k].support < 0 && place->known &&
-            fabs(remainder(place->a[0] - angle, 2 * GW_PI)) < GW_PI / GW_CONTACT_SUPPORTS)
+    for (int k = first->first; k < first->first + first->point_count; k++) {
+        const gw_contact_point *point = &u->rows[k].row.surfaces.point;
+        if (u->rows[k].support < 0 && point->known &&
+            fabs(remainder(point->a[0] - angle, 2 * GW_PI)) < GW_PI / GW_CONTACT_SUPPORTS)
             return true;
     }
     return false;
@@ -585,9 +587,9 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
     const gw_scene_unilateral_row *support[GW_CONTACT_SUPPORTS];
     double height[GW_CONTACT_SUPPORTS];
     int count = 0;
-    for (int k = 0; k < first->place_count; k++) {
+    for (int k = 0; k < first->point_count; k++) {
         const gw_scene_unilateral_row *r = &u->rows[first->first + k];
-        if (r->support < 0 || !r->row.surfaces.place.known || first->line)
+        if (r->support < 0 || !r->row.surfaces.point.known || first->line)
             continue;
         support[count] = r;
         height[count++] = gap[k];
@@ -595,58 +597,58 @@ static void find_lowest(gw_scene_unilaterals *u, const gw_scene_unilateral_row *
     for (int i = 0; i < count && count == GW_CONTACT_SUPPORTS; i++) {
         double before = height[(i + count - 1) % count], after = height[(i + 1) % count];
         double bend = before + after - 2 * height[i];
-        const gw_contact_place *near = &support[i]->row.surfaces.place;
-        if (height[i] > fmin(before, after) || height[i] > GW_PLACE_FOLLOWED ||
+        const gw_contact_point *near = &support[i]->row.surfaces.point;
+        if (height[i] > fmin(before, after) || height[i] > GW_CONTACT_FOLLOWED ||
             bend < LEVEL * support[i]->row.surfaces.on_a.radius)
             continue;
         double turn = GW_PI / count * (before - after) / bend, there;
         gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
-        gw_contact_place place;
+        gw_contact_point point;
         if (!row || has_lowest_near(u, first, near->a[0] + turn))
             continue;
-        if (gw_closure_contact_lowest(&row->row.surfaces, a, b, turn, near, &place, &there) &&
-            !gw_place_is_taken(u, first, -1, &place)) {
-            row->row.surfaces.place = place;
+        if (gw_closure_contact_lowest(&row->row.surfaces, a, b, turn, near, &point, &there) &&
+            !gw_contact_point_is_taken(u, first, -1, &point)) {
+            row->row.surfaces.point = point;
             gap[row - u->rows - first->first] = there;
         }
     }
 }
 
-/* For sides and caps of cylinders: a place below their middle, which may appear over a rim from one
- * step to the next. */
+/* For sides and caps of cylinders: a contact point below their middle, which may appear over a rim
+ * from one step to the next. */
 static void find_contact_below(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
                                const gw_pose *a, const gw_pose *b, double *gap)
 {
     gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
-    gw_contact_place place;
+    gw_contact_point point;
     double there;
     if (!row || row != first || !row->part_of_solid ||
         !(first->under.known || first->until_search <= 0))
         return;
-    if (gw_closure_contact_find_under(&row->row.surfaces, a, b, &first->under, &place, &there) &&
-        !gw_place_is_taken(u, first, -1, &place)) {
-        row->row.surfaces.place = place;
+    if (gw_closure_contact_find_under(&row->row.surfaces, a, b, &first->under, &point, &there) &&
+        !gw_contact_point_is_taken(u, first, -1, &point)) {
+        row->row.surfaces.point = point;
         gap[row - u->rows - first->first] = there;
     }
 }
 
-/* Where surfaces bend nearly alike at a place, another one comes up beside it. */
+/* Where surfaces bend nearly alike at a contact point, another one comes up beside it. */
 static void find_beside(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
                         const gw_scene_unilateral_row *near, const gw_pose *a, const gw_pose *b,
                         double *gap)
 {
     const gw_closure_contact *contact = &near->row.surfaces;
-    bool narrow = near->support < 0 && contact->place.known && !gw_line_is_traced(u, first) &&
-                  gw_closure_contact_is_narrow(contact, &contact->place);
+    bool narrow = near->support < 0 && contact->point.known && !gw_line_is_traced(u, first) &&
+                  gw_closure_contact_is_narrow(contact, &contact->point);
     for (int i = 0; i < GW_CONTACT_BESIDE && narrow; i++) {
         gw_scene_unilateral_row *row = gw_unplaced_row(u, first);
-        gw_contact_place place;
+        gw_contact_point point;
         double there;
         if (!row ||
-            !gw_closure_contact_find_beside(contact, a, b, &contact->place, i, &place, &there) ||
-            gw_place_is_taken(u, first, -1, &place))
+            !gw_closure_contact_find_beside(contact, a, b, &contact->point, i, &point, &there) ||
+            gw_contact_point_is_taken(u, first, -1, &point))
             continue;
-        row->row.surfaces.place = place;
+        row->row.surfaces.point = point;
         gap[row - u->rows - first->first] = there;
     }
 }
@@ -655,36 +657,37 @@ static void find_beside(gw_scene_unilaterals *u, gw_scene_unilateral_row *first,
 static void follow_row(gw_scene_dynamics *m, const gw_scene_unilateral_row *r, bool follow)
 {
     const gw_unilateral_row *row = &r->row;
-    const gw_contact_place unknown = {.known = false};
+    const gw_contact_point unknown = {.known = false};
     gw_world_follow(m->world, row->owned, follow);
     if (row->surfaces.edged && row->system)
         gw_system_follow_contact(row->system, row->closure,
-                                 follow ? &row->surfaces.place : &unknown);
+                                 follow ? &row->surfaces.point : &unknown);
 }
 
-/* Finds the place of a sheet beside an edge over which a body comes onto it, where it has none. */
+/* Finds the contact point of a sheet beside an edge over which a body comes onto it, where it has
+ * none. */
 static void find_beyond_edge(gw_scene_dynamics *m, const gw_scene_unilateral_row *edge,
                              const gw_pose *a, const gw_pose *b)
 {
     gw_scene_unilaterals *u = m->unilaterals;
-    if (edge->sheet < 0 || !edge->row.surfaces.place.known)
+    if (edge->sheet < 0 || !edge->row.surfaces.point.known)
         return;
     gw_scene_unilateral_row *sheet = &u->rows[edge->sheet], *row = gw_unplaced_row(u, sheet);
-    gw_contact_place place;
+    gw_contact_point point;
     double gap;
     if (row &&
         gw_closure_contact_from_edge(&row->row.surfaces, edge->exchanged ? b : a,
                                      edge->exchanged ? a : b, &edge->row.surfaces, edge->exchanged,
-                                     &place, &gap) &&
-        !gw_place_is_taken(u, sheet, -1, &place)) {
-        row->row.surfaces.place = place;
-        follow_row(m, row, gap < GW_PLACE_FOLLOWED);
+                                     &point, &gap) &&
+        !gw_contact_point_is_taken(u, sheet, -1, &point)) {
+        row->row.surfaces.point = point;
+        follow_row(m, row, gap < GW_CONTACT_FOLLOWED);
     }
 }
 
-/* Searches for all places within `reach` (m) of a ball. Else, and where a ball has none, makes a
- * trial of the search if that is due, every other one from the likeliest starts. */
-static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
+/* Searches for all contact points within `reach` (m) of a ball. Else, and where a ball has none,
+ * makes a trial of the search if that is due, every other one from the likeliest starts. */
+static void search_points(gw_scene_unilaterals *u, gw_scene_unilateral_row *first, bool any,
                           double reach, const gw_pose *a, const gw_pose *b, double *gaps)
 {
     const gw_closure_contact *contact = &first->row.surfaces;
@@ -698,18 +701,18 @@ static void search_places(gw_scene_unilaterals *u, gw_scene_unilateral_row *firs
     if (first->until_search > 0)
         return;
     if (found < 0 || (!any && first->sheet < 0))
-        gap = search_contact_place(u, first, found < 0 ? trial : 0, a, b);
+        gap = search_contact_point(u, first, found < 0 ? trial : 0, a, b);
     first->trial = (first->trial + 1) % (2 * (GW_CONTACT_TRIALS - 1));
     bool waits = any || first->sheet >= 0 || first->part_of_solid || fabs(gap) > SEARCH_NEAR;
     first->until_search = waits ? SEARCH_PERIOD : 0;
 }
 
-/* True if a constraint has a place that separates the surfaces, or may; one with a large gap does
- * not. */
-static bool has_place(const gw_scene_unilaterals *u, int constraint)
+/* True if a constraint has a contact point that separates the surfaces, or may; one with a large
+ * gap does not. */
+static bool has_point(const gw_scene_unilaterals *u, int constraint)
 {
     for (int i = 0; i < u->count; i++)
-        if (u->rows[i].constraint == constraint && u->rows[i].row.surfaces.place.known &&
+        if (u->rows[i].constraint == constraint && u->rows[i].row.surfaces.point.known &&
             u->rows[i].now.gap < SEARCH_NEAR)
             return true;
     return false;
@@ -719,34 +722,34 @@ static bool has_place(const gw_scene_unilaterals *u, int constraint)
  * collision. */
 static bool is_too_deep(const gw_scene_unilateral_row *r)
 {
-    return r->place_count > 0 && r->row.surfaces.place.known &&
+    return r->point_count > 0 && r->row.surfaces.point.known &&
            r->now.gap < -2 * GW_WORLD_DEFERRED_DEPTH;
 }
 
 int gw_scene_unilaterals_degenerate(const gw_scene_unilaterals *u)
 {
     for (int i = 0; i < u->count; i++)
-        if ((u->rows[i].past && !has_place(u, u->rows[i].constraint)) || is_too_deep(&u->rows[i]))
+        if ((u->rows[i].past && !has_point(u, u->rows[i].constraint)) || is_too_deep(&u->rows[i]))
             return u->rows[i].constraint;
     return -1;
 }
 
-/* Follows the places of one contact, and searches for others. */
-static void update_places(gw_scene_dynamics *m, gw_scene_unilateral_row *first, const gw_pose *a,
+/* Follows the contact points of one contact, and searches for others. */
+static void update_points(gw_scene_dynamics *m, gw_scene_unilateral_row *first, const gw_pose *a,
                           const gw_pose *b, double dt)
 {
     gw_scene_unilaterals *u = m->unilaterals;
     gw_scene_unilateral_row *rows = first;
-    double gap[GW_CONTACT_PLACES + GW_CONTACT_SUPPORTS] = {0};
+    double gap[GW_CONTACT_POINTS + GW_CONTACT_SUPPORTS] = {0};
     bool any = false;
-    for (int k = 0; k < first->place_count; k++) {
+    for (int k = 0; k < first->point_count; k++) {
         gw_closure_contact *contact = &rows[k].row.surfaces;
         if (rows[k].support >= 0)
             find_support(&rows[k], a, b, &gap[k]);
-        else if (contact->place.known &&
-                 !gw_closure_contact_follow(contact, a, b, &contact->place, &gap[k]))
+        else if (contact->point.known &&
+                 !gw_closure_contact_follow(contact, a, b, &contact->point, &gap[k]))
             first->until_search = 0; /* another one may be near */
-        any = any || contact->place.known;
+        any = any || contact->point.known;
     }
     merge_coinciding_rows(u, first);
     find_lowest(u, first, a, b, gap);
@@ -755,17 +758,17 @@ static void update_places(gw_scene_dynamics *m, gw_scene_unilateral_row *first, 
     first->until_search -= dt;
     find_contact_below(u, first, a, b, gap);
     first->past = first->past && !any;
-    for (int k = 0; k < first->place_count && first->sheet < 0; k++)
+    for (int k = 0; k < first->point_count && first->sheet < 0; k++)
         find_beside(u, first, &rows[k], a, b, gap);
-    double way = gw_distance(centre_from(first, a, b), first->searched_at);
-    double reach = fmin(GW_PLACE_FOLLOWED, fmax(first->size, 2 * way));
-    if (first->until_search <= 0 || way > SEARCH_WAY * first->size)
-        search_places(u, first, any, reach, a, b, gap);
+    double distance = gw_distance(centre_from(first, a, b), first->searched_at);
+    double reach = fmin(GW_CONTACT_FOLLOWED, fmax(first->size, 2 * distance));
+    if (first->until_search <= 0 || distance > SEARCH_WAY * first->size)
+        search_points(u, first, any, reach, a, b, gap);
     first->clear = reach;
-    for (int k = 0; k < first->place_count; k++) {
-        bool known = rows[k].row.surfaces.place.known;
+    for (int k = 0; k < first->point_count; k++) {
+        bool known = rows[k].row.surfaces.point.known;
         follow_row(m, &rows[k],
-                   known && gap[k] < GW_PLACE_FOLLOWED && (line || rows[k].support < 0));
+                   known && gap[k] < GW_CONTACT_FOLLOWED && (line || rows[k].support < 0));
         first->clear = known ? fmin(first->clear, gap[k]) : first->clear;
         find_beyond_edge(m, &rows[k], a, b);
     }
@@ -797,14 +800,14 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
     gw_bound_searches_pre_step(m);
     for (int i = 0; i < u->count; i++) {
         gw_scene_unilateral_row *first = &u->rows[i];
-        if (first->place_count == 0 || first->first != i)
+        if (first->point_count == 0 || first->first != i)
             continue;
         gw_pose a = gw_world_pose(m->world, m->world_systems, u->candidates[i].a);
         gw_pose b = gw_world_pose(m->world, m->world_systems, u->candidates[i].b);
         if (!is_clear(first, &a, &b))
-            update_places(m, first, &a, &b, dt);
+            update_points(m, first, &a, &b, dt);
         else
-            for (int k = 0; k < first->place_count; k++)
+            for (int k = 0; k < first->point_count; k++)
                 follow_row(m, &first[k], false);
     }
 }
@@ -812,10 +815,10 @@ void gw_scene_unilaterals_pre_step(gw_scene_dynamics *m, double dt)
 void gw_scene_unilaterals_carry_over(gw_scene_unilaterals *u, const gw_scene_unilaterals *old)
 {
     for (int i = 0; i < u->count; i++)
-        for (int k = 0; k < old->count && u->rows[i].place_count > 0; k++)
+        for (int k = 0; k < old->count && u->rows[i].point_count > 0; k++)
             if (old->candidates[k].key == u->candidates[i].key &&
                 old->rows[k].key == u->rows[i].key) {
-                u->rows[i].row.surfaces.place = old->rows[k].row.surfaces.place;
+                u->rows[i].row.surfaces.point = old->rows[k].row.surfaces.point;
                 u->rows[i].closed = old->rows[k].closed;
             }
 }
@@ -831,14 +834,14 @@ void gw_scene_unilaterals_reset(gw_scene_unilaterals *u, gw_world *world)
         gw_scene_unilateral_row *r = &u->rows[i];
         r->row.a = r->end[0].element;
         r->row.b = r->end[1].element;
-        r->row.surfaces.place = r->start;
+        r->row.surfaces.point = r->start;
         memcpy(r->row.minima, r->minima, sizeof r->row.minima);
         r->trial = 0;
         r->until_search = r->until_trace = 0;
         r->past = false;
         r->seen = r->last = gw_pose_identity();
         r->clear = 0;
-        if (r->place_count > 0)
+        if (r->point_count > 0)
             gw_world_follow(world, i, r->start.known);
     }
     for (int i = 0; i < u->search_count; i++)
@@ -883,8 +886,8 @@ gw_unilaterals_at gw_scene_unilaterals_at(const gw_scene_unilaterals *u, int bod
             at.depth = fmax(at.depth, -now->gap);
             if (!now->touches)
                 continue;
-            if (r->place[side] >= 0)
-                at.touching |= 1ull << r->place[side];
+            if (r->number[side] >= 0)
+                at.touching |= 1ull << r->number[side];
             at.wrench.f = gw_add(at.wrench.f, f);
             at.wrench.t = gw_add(at.wrench.t, gw_cross(gw_sub(x, point), f));
             at.wrench.t = gw_mul_add(at.wrench.t, sign, now->couple);

@@ -146,10 +146,10 @@ typedef struct app_edit {
  * memory is short. */
 bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error);
 
-/* Records that the request states the initial place, or the initial velocity, of the entry of a
+/* Records that the request states the initial position, or the initial velocity, of the entry of a
  * collection ("objects", "joints", "links"). While paused or running the statement acts at once,
  * also where it equals the document's value. False when memory is short. */
-bool app_edit_states(app_edit *edit, const char *collection, const char *id, bool place,
+bool app_edit_states(app_edit *edit, const char *collection, const char *id, bool position,
                      bool motion, gw_error *error);
 
 /* Records that the entry of the collection ("objects", "joints", "mechanisms"; other collections

@@ -211,10 +211,10 @@ static gw_text *text_before(const long_list *l, const app_document *base, const 
 {
     const app_part *part = base ? part_of(base, l->name) : NULL;
     int before = part ? part->count : 0;
-    int places[] = {i, i + before - count_of(l, scene)};
+    int candidates[] = {i, i + before - count_of(l, scene)};
     const char *entry = entries_of(l, scene) + (size_t)i * l->size;
     for (int k = 0; k < 2; k++) {
-        int at = places[k];
+        int at = candidates[k];
         if (at >= 0 && at < before &&
             l->same(entries_of(l, base->scene) + (size_t)at * l->size, entry))
             return text_ref(part->texts[at]);

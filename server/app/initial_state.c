@@ -1,6 +1,6 @@
 /*
  * The poses and joint positions at which an edit puts bodies while the simulation is paused or
- * runs. Everything continues from where it is; a place or an initial velocity that the edit states
+ * runs. Everything continues from where it is; an initial position or velocity that the edit states
  * (an object's pose, a joint's position) acts at once, except, while running, on bodies that a hand
  * moves. Under the edit lock.
  */
@@ -17,7 +17,7 @@
 #define ROUNDED 1e-3 /* m, rad: files round positions */
 
 /* The initial values that an edit states of an entry, as bits. */
-enum { PLACE = 1, MOTION = 2 };
+enum { POSITION = 1, MOTION = 2 };
 
 struct app_statement {
     char of[GW_MAX_LINK_NAME + 16]; /* "joints/hinge" */
@@ -37,19 +37,19 @@ typedef struct placing {
 
 /* ---- statements of the edit ---------------------------------------------------------------- */
 
-bool app_edit_states(app_edit *edit, const char *collection, const char *id, bool place,
+bool app_edit_states(app_edit *edit, const char *collection, const char *id, bool position,
                      bool motion, gw_error *error)
 {
     assert(edit && collection && id);
     size_t count = (size_t)edit->statement_count;
-    if (!place && !motion)
+    if (!position && !motion)
         return true;
     struct app_statement *grown = realloc(edit->statements, (count + 1) * sizeof *grown);
     if (!grown)
         return gw_fail(error, GW_FAILED, "", "memory is short for an edit");
     edit->statements = grown;
     snprintf(grown[count].of, sizeof grown[count].of, "%s/%s", collection, id);
-    grown[count].says = (place ? PLACE : 0u) | (motion ? MOTION : 0u);
+    grown[count].says = (position ? POSITION : 0u) | (motion ? MOTION : 0u);
     edit->statement_count++;
     return true;
 }
@@ -251,7 +251,7 @@ static unsigned stated_of_object(const app_edit *edit, const gw_object *before,
     bool moves = !same_vector(&before->velocity, &object->velocity) ||
                  !same_vector(&before->spin, &object->spin);
     return stated_members(edit, "objects", object->id) | (moves ? MOTION : 0u) |
-           (same_pose(&before->pose, &object->pose) ? 0u : PLACE);
+           (same_pose(&before->pose, &object->pose) ? 0u : POSITION);
 }
 
 /* How an object, number `old` of the base, begins. A held object in no system moves to its stated
@@ -261,7 +261,7 @@ static gw_begin begin_of(const placing *w, const gw_object *object, int old, uns
     app_edit *edit = w->edit;
     bool travels = app_tool_of(edit->scene, object->id) >= 0 &&
                    !gw_layout_system(edit->base->layout, old, NULL);
-    if (!says || (travels && !(says & PLACE)))
+    if (!says || (travels && !(says & POSITION)))
         return GW_BEGIN_GO_ON;
     if (travels) {
         edit->go_to_layout = true;
@@ -271,7 +271,7 @@ static gw_begin begin_of(const placing *w, const gw_object *object, int old, uns
         note_held(edit, object->id);
         return GW_BEGIN_GO_ON;
     }
-    return says & PLACE ? GW_BEGIN_POSE : GW_BEGIN_TWIST;
+    return says & POSITION ? GW_BEGIN_POSE : GW_BEGIN_TWIST;
 }
 
 /* Sets how links begin: those whose joints the edit puts at other positions or velocities are
@@ -288,16 +288,16 @@ static void begin_links(const placing *w)
             char name[GW_MAX_LINK_NAME + 1];
             gw_link_name(m, k, name);
             unsigned says = stated_members(edit, "links", name) |
-                            (m->position[k] != was->position[k] ? PLACE : 0u) |
+                            (m->position[k] != was->position[k] ? POSITION : 0u) |
                             (m->velocity[k] != was->velocity[k] ? MOTION : 0u);
             if (says && w->running &&
                 in_hand(edit, base->object_count + gw_scene_first_joint(base, old))) {
                 note_held(edit, name);
                 says = 0;
             }
-            edit->begins[scene->object_count + first + k] = says & PLACE ? GW_BEGIN_JOINT
-                                                            : says       ? GW_BEGIN_RATE
-                                                                         : GW_BEGIN_GO_ON;
+            edit->begins[scene->object_count + first + k] = says & POSITION ? GW_BEGIN_JOINT
+                                                            : says          ? GW_BEGIN_RATE
+                                                                            : GW_BEGIN_GO_ON;
         }
     }
 }
@@ -321,7 +321,7 @@ static gw_pose *poses_now(const placing *w)
             continue;
         unsigned says = stated_of_object(edit, &base->objects[old], object);
         edit->begins[i] = begin_of(w, object, old, says);
-        if (!(says & PLACE) && app_within_numbers(&before[old]))
+        if (!(says & POSITION) && app_within_numbers(&before[old]))
             poses[i] = before[old];
     }
     if (memory)
@@ -341,11 +341,12 @@ static unsigned stated_of_joint(const app_edit *edit, const gw_scene_joint *befo
                                 const gw_scene_joint *j)
 {
     unsigned says = stated_members(edit, "joints", j->id);
-    bool place = j->has_position && (!before->has_position || memcmp(before->position, j->position,
-                                                                     sizeof j->position) != 0);
+    bool position =
+        j->has_position &&
+        (!before->has_position || memcmp(before->position, j->position, sizeof j->position) != 0);
     bool motion = j->has_velocity && (!before->has_velocity || memcmp(before->velocity, j->velocity,
                                                                       sizeof j->velocity) != 0);
-    says |= (place ? PLACE : 0u) | (motion ? MOTION : 0u);
+    says |= (position ? POSITION : 0u) | (motion ? MOTION : 0u);
     return j->gear || !j->enabled ? 0 : says;
 }
 
@@ -374,7 +375,7 @@ static bool take_joints(placing *w)
             says = 0;
         }
         w->joint_says[i] = says;
-        j->has_position = j->has_position && says & PLACE;
+        j->has_position = j->has_position && says & POSITION;
     }
     return true;
 }
@@ -432,7 +433,7 @@ static void begin_system(const placing *w, const gw_scene_system *s)
             continue;
         whole = whole || j->body < 0 || s->closure_count > 0;
         if (j->body >= 0 && j->body < s->member_count)
-            begins[s->members[j->body].number] = says & PLACE ? GW_BEGIN_JOINT : GW_BEGIN_RATE;
+            begins[s->members[j->body].number] = says & POSITION ? GW_BEGIN_JOINT : GW_BEGIN_RATE;
     }
     for (int i = 0; i < s->member_count && s->closure_count > 0; i++)
         whole = whole || begins[s->members[i].number] == GW_BEGIN_JOINT;
@@ -448,7 +449,7 @@ static bool moves_anything(const placing *w)
     for (int i = 0; i < gw_scene_body_count(edit->scene); i++)
         any = any || edit->begins[i] == GW_BEGIN_POSE || edit->begins[i] == GW_BEGIN_JOINT;
     for (int i = 0; i < edit->scene->joint_count; i++)
-        any = any || w->joint_says[i] & PLACE;
+        any = any || w->joint_says[i] & POSITION;
     return any;
 }
 
@@ -535,7 +536,7 @@ void app_note_overruled_poses(app_edit *edit, const gw_layout *layout, bool stop
             int object = gw_scene_object(scene, ends[k]);
             int old = object < 0 ? -1 : object_before(edit, object);
             if (old >= 0 && !scene->objects[object].fixed &&
-                stated_of_object(edit, &base->objects[old], &scene->objects[object]) & PLACE &&
+                stated_of_object(edit, &base->objects[old], &scene->objects[object]) & POSITION &&
                 is_position_overruled(scene, layout, stopped, i, object))
                 add_note(edit,
                          "joint %s states a position, which wins over the pose of %s at a start: "

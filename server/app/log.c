@@ -21,9 +21,9 @@ static void append_event(gw_app *app, json_t *event)
     json_object_set_new(event, "seq", json_integer((json_int_t)seq));
     gw_text *shared = wire_text(event);
     if (shared) {
-        gw_text **place = &app->events[seq % APP_LOG_EVENTS];
-        text_unref(*place);
-        *place = shared;
+        gw_text **slot = &app->events[seq % APP_LOG_EVENTS];
+        text_unref(*slot);
+        *slot = shared;
         app->seq = seq;
     }
     pthread_mutex_unlock(&app->log);

@@ -147,7 +147,7 @@ gw_text *app_write_contacts(const gw_layout *opening)
     wire_memory_clear();
     json_t *list = json_array();
     for (int i = 0; i < count; i++) {
-        const gw_contact_place *p = &found[i].place;
+        const gw_contact_point *p = &found[i].point;
         const double at[PLACE] = {p->a[0], p->a[1],     p->a[2],     p->b[0],    p->b[1],
                                   p->b[2], p->across.x, p->across.y, p->across.z};
         json_t *numbers = json_array();
@@ -177,9 +177,9 @@ static int read_contacts(const json_t *list, gw_contact_start *starts, int room)
             continue;
         gw_contact_start *s = &starts[count++];
         *s = (gw_contact_start){.key = (uint64_t)json_integer_value(json_array_get(numbers, 0)),
-                                .place = {.known = true, .across = {at[6], at[7], at[8]}}};
-        memcpy(s->place.a, at, sizeof s->place.a);
-        memcpy(s->place.b, at + 3, sizeof s->place.b);
+                                .point = {.known = true, .across = {at[6], at[7], at[8]}}};
+        memcpy(s->point.a, at, sizeof s->point.a);
+        memcpy(s->point.b, at + 3, sizeof s->point.b);
     }
     return count;
 }

@@ -208,9 +208,9 @@ bool app_opens_again(app_edit *edit, gw_error *error);
 /* The edit is in effect: its document keeps the result of the check. */
 void app_keep_opening(app_edit *edit);
 
-/* The places of the contacts of an opening as text for the history, NULL when memory is short; and
- * the layout of a scene that opens with these places (`contacts`: NULL to search for them), NULL
- * with an error. */
+/* The contact points of an opening as text for the history, NULL when memory is short; and
+ * the layout of a scene that opens with these contact points (`contacts`: NULL to search for them),
+ * NULL with an error. */
 gw_text *app_write_contacts(const gw_layout *opening);
 gw_layout *app_open_layout(const gw_scene *scene, const json_t *contacts, gw_error *error);
 

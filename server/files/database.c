@@ -324,7 +324,7 @@ static void *delayed_sync_thread(void *context)
  * The migrations of a database from one version to the next. `saved`: saved scenes, the newest
  * version of each file and the versions that it replaced. `imported`: the files in the folder of
  * scenes when they were read. `step`: the states of the working document, each whole or as the
- * change from its parent, and the places from which its contacts are followed at opening. `work`:
+ * change from its parent, and the contact points that are followed at opening. `work`:
  * the present state, the newest state that can be redone, and the state that was saved last.
  * `fault`: the ticks before the newest faults. `answer`: the newest answers to requests with a key.
  */

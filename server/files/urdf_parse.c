@@ -170,9 +170,9 @@ static void *append_element(reading *xml, void **array, int *count, int most, si
         }
         *array = grown;
     }
-    char *place = (char *)*array + size * (size_t)(*count)++;
-    memset(place, 0, size);
-    return place;
+    char *added = (char *)*array + size * (size_t)(*count)++;
+    memset(added, 0, size);
+    return added;
 }
 
 static void begin_link(reading *xml)

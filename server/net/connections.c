@@ -14,7 +14,7 @@
 static int find_place(const gw_connections *connections, int fd)
 {
     for (int i = 0; i < PLACES; i++)
-        if (connections->place[i].fd == fd)
+        if (connections->slot[i].fd == fd)
             return i;
     return -1;
 }
@@ -24,7 +24,7 @@ void connections_init(gw_connections *connections)
     pthread_mutex_init(&connections->lock, NULL);
     connections->count = 0;
     for (int i = 0; i < PLACES; i++)
-        connections->place[i].fd = -1;
+        connections->slot[i].fd = -1;
 }
 
 void connections_finish(gw_connections *connections)
@@ -34,10 +34,10 @@ void connections_finish(gw_connections *connections)
 
 static void shut_connection(gw_connections *connections, int i)
 {
-    shutdown(connections->place[i].fd, SHUT_RDWR);
-    if (!connections->place[i].gone)
+    shutdown(connections->slot[i].fd, SHUT_RDWR);
+    if (!connections->slot[i].gone)
         connections->count--;
-    connections->place[i].gone = true;
+    connections->slot[i].gone = true;
 }
 
 /* Shuts down the connection that has been idle longest, if for CONNECTIONS_IDLE_MS at least. */
@@ -45,13 +45,13 @@ static void make_room(gw_connections *connections, long now)
 {
     int oldest = -1;
     for (int i = 0; i < PLACES; i++) {
-        bool rests = connections->place[i].fd >= 0 && !connections->place[i].at_work &&
-                     !connections->place[i].gone;
-        if (rests && (oldest < 0 || connections->place[i].rests_since_ms <
-                                        connections->place[oldest].rests_since_ms))
+        bool rests = connections->slot[i].fd >= 0 && !connections->slot[i].at_work &&
+                     !connections->slot[i].gone;
+        if (rests && (oldest < 0 || connections->slot[i].rests_since_ms <
+                                        connections->slot[oldest].rests_since_ms))
             oldest = i;
     }
-    if (oldest >= 0 && now - connections->place[oldest].rests_since_ms >= CONNECTIONS_IDLE_MS)
+    if (oldest >= 0 && now - connections->slot[oldest].rests_since_ms >= CONNECTIONS_IDLE_MS)
         shut_connection(connections, oldest);
 }
 
@@ -71,10 +71,10 @@ bool connections_add(gw_connections *connections, int fd, long from_now_ms)
         make_room(connections, now);
     int i = connections->count < GW_MAX_HTTP ? find_place(connections, -1) : -1;
     if (i >= 0) {
-        connections->place[i].fd = fd;
-        connections->place[i].at_work = connections->place[i].gone = false;
-        connections->place[i].deadline_ms = now + from_now_ms;
-        connections->place[i].rests_since_ms = now;
+        connections->slot[i].fd = fd;
+        connections->slot[i].at_work = connections->slot[i].gone = false;
+        connections->slot[i].deadline_ms = now + from_now_ms;
+        connections->slot[i].rests_since_ms = now;
         connections->count++;
     }
     pthread_mutex_unlock(&connections->lock);
@@ -86,8 +86,8 @@ void connections_remove(gw_connections *connections, int fd)
     pthread_mutex_lock(&connections->lock);
     int i = fd >= 0 ? find_place(connections, fd) : -1;
     if (i >= 0) {
-        connections->place[i].fd = -1;
-        connections->count -= !connections->place[i].gone;
+        connections->slot[i].fd = -1;
+        connections->count -= !connections->slot[i].gone;
     }
     pthread_mutex_unlock(&connections->lock);
 }
@@ -98,9 +98,9 @@ static void set_deadline_of(gw_connections *connections, int fd, long from_now_m
     pthread_mutex_lock(&connections->lock);
     int i = fd >= 0 ? find_place(connections, fd) : -1;
     if (i >= 0) {
-        connections->place[i].deadline_ms = now + from_now_ms;
-        connections->place[i].at_work = at_work;
-        connections->place[i].rests_since_ms = now;
+        connections->slot[i].deadline_ms = now + from_now_ms;
+        connections->slot[i].at_work = at_work;
+        connections->slot[i].rests_since_ms = now;
     }
     pthread_mutex_unlock(&connections->lock);
 }
@@ -120,7 +120,7 @@ void connections_expire(gw_connections *connections)
     long now = clock_ms();
     pthread_mutex_lock(&connections->lock);
     for (int i = 0; i < PLACES; i++)
-        if (connections->place[i].fd >= 0 && now > connections->place[i].deadline_ms)
+        if (connections->slot[i].fd >= 0 && now > connections->slot[i].deadline_ms)
             shut_connection(connections, i);
     pthread_mutex_unlock(&connections->lock);
 }

@@ -1,7 +1,7 @@
 /*
  * The table of open HTTP connections, each with an absolute deadline for its present phase
  * (headers, body, answer). libmicrohttpd's own time-out counts inactivity only: a client that sends
- * one header a second would keep its place for ever. Any thread.
+ * one header a second would keep its connection for ever. Any thread.
  */
 #ifndef GW_SERVER_NET_CONNECTIONS_H
 #define GW_SERVER_NET_CONNECTIONS_H
@@ -22,7 +22,7 @@ typedef struct gw_connections {
         bool gone;           /* shut down; its owner has yet to close it */
         long deadline_ms;    /* CLOCK_MONOTONIC */
         long rests_since_ms; /* where it is idle */
-    } place[2 * GW_MAX_HTTP];
+    } slot[2 * GW_MAX_HTTP];
 } gw_connections;
 
 void connections_init(gw_connections *connections);

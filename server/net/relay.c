@@ -22,7 +22,7 @@
 #include "server/net/niceness.h"
 #include "server/net/reject.h"
 
-#define PLACES      (2 * GW_MAX_HTTP) /* libmicrohttpd's, and those that it closed */
+#define SLOTS       (2 * GW_MAX_HTTP) /* libmicrohttpd's, and those that it closed */
 #define OUT_BYTES   (16 * 1024)       /* of an answer, read at once */
 #define PAIR_BYTES  (64 * 1024)       /* that wait in a pair of sockets */
 #define LINGER_MS   20000             /* for the client to read the rest of the last answer */
@@ -34,7 +34,7 @@
 typedef struct gw_passage {
     int client, outer; /* client's socket; relay's end of the pair, -1: the other is closed */
     int inner;         /* relay's lock: libmicrohttpd's end while it is open, else -1 */
-    int place;
+    int slot;
     gw_relay *relay;
     atomic_ullong answered; /* number of requests */
     atomic_ullong halted;   /* number of the last request that halted when it arrived */
@@ -58,7 +58,7 @@ struct gw_relay {
     relay_def def;
     event_loop loop;
     pthread_mutex_t lock; /* protects the table and the sockets' numbers in it */
-    gw_passage *places[PLACES];
+    gw_passage *slots[SLOTS];
     gw_passage *ended; /* used by the thread: pending events may still name them */
 };
 
@@ -171,7 +171,7 @@ static void watch_socket(gw_relay *relay, gw_passage *p, bool outer, uint32_t ev
               : *now == NOT_WATCHED ? EPOLL_CTL_ADD
                                     : EPOLL_CTL_MOD;
     *now = events; /* stored before the thread can handle the socket */
-    event_loop_watch(&relay->loop, how, fd, (uint32_t)(2 * p->place + outer), events);
+    event_loop_watch(&relay->loop, how, fd, (uint32_t)(2 * p->slot + outer), events);
 }
 
 static void leave_library(gw_relay *relay, gw_passage *p)
@@ -262,10 +262,10 @@ static void watch_both(gw_relay *relay, gw_passage *p)
         watch_socket(relay, p, true, (writes ? 0u : EPOLLIN) | (p->pass > 0 ? EPOLLOUT : 0u));
 }
 
-static gw_passage *passage_at(gw_relay *relay, int place)
+static gw_passage *passage_at(gw_relay *relay, int slot)
 {
     pthread_mutex_lock(&relay->lock);
-    gw_passage *p = relay->places[place];
+    gw_passage *p = relay->slots[slot];
     pthread_mutex_unlock(&relay->lock);
     return p;
 }
@@ -303,7 +303,7 @@ static bool free_ended(void *context)
         gw_passage *p = relay->ended;
         relay->ended = p->next_ended;
         pthread_mutex_lock(&relay->lock);
-        relay->places[p->place] = NULL;
+        relay->slots[p->slot] = NULL;
         pthread_mutex_unlock(&relay->lock);
         free(p);
     }
@@ -314,7 +314,7 @@ static void expire_passages(void *context)
 {
     gw_relay *relay = context;
     long now = clock_ms();
-    for (int i = 0; i < PLACES; i++) {
+    for (int i = 0; i < SLOTS; i++) {
         gw_passage *p = passage_at(relay, i);
         if (p && p->until_ms && now > p->until_ms && !p->ended)
             end_passage(relay, p);
@@ -326,8 +326,8 @@ static void expire_passages(void *context)
 /* The index of the connection with that socket, or, for -1, of a free one. Under the lock. */
 static int find_passage(const gw_relay *relay, int inner)
 {
-    for (int i = 0; i < PLACES; i++)
-        if (inner < 0 ? !relay->places[i] : relay->places[i] && relay->places[i]->inner == inner)
+    for (int i = 0; i < SLOTS; i++)
+        if (inner < 0 ? !relay->slots[i] : relay->slots[i] && relay->slots[i]->inner == inner)
             return i;
     return -1;
 }
@@ -354,13 +354,13 @@ gw_passage *relay_pair(gw_relay *relay, int client, int *inner)
     int before =
         find_passage(relay, ends[1]); /* closed by libmicrohttpd, not yet noticed by this thread */
     if (before >= 0)
-        relay->places[before]->inner = -1;
+        relay->slots[before]->inner = -1;
     p->inner = ends[1];
-    p->place = find_passage(relay, -1);
-    if (p->place >= 0)
-        relay->places[p->place] = p;
+    p->slot = find_passage(relay, -1);
+    if (p->slot >= 0)
+        relay->slots[p->slot] = p;
     pthread_mutex_unlock(&relay->lock);
-    if (p->place >= 0)
+    if (p->slot >= 0)
         return p;
     close(ends[0]);
     close(ends[1]);
@@ -379,7 +379,7 @@ void relay_cancel(gw_relay *relay, gw_passage *p)
 {
     assert(relay && p);
     pthread_mutex_lock(&relay->lock);
-    relay->places[p->place] = NULL;
+    relay->slots[p->slot] = NULL;
     pthread_mutex_unlock(&relay->lock);
     close(p->outer);
     free(p);
@@ -389,9 +389,9 @@ void relay_answers(gw_relay *relay, int inner)
 {
     assert(relay && inner >= 0);
     pthread_mutex_lock(&relay->lock);
-    int place = find_passage(relay, inner);
-    if (place >= 0)
-        relay->places[place]->answered++;
+    int slot = find_passage(relay, inner);
+    if (slot >= 0)
+        relay->slots[slot]->answered++;
     pthread_mutex_unlock(&relay->lock);
 }
 
@@ -400,8 +400,8 @@ relay_halt relay_halted(gw_relay *relay, int inner)
     assert(relay && inner >= 0);
     relay_halt halt = RELAY_HALT_REFUSED;
     pthread_mutex_lock(&relay->lock);
-    int place = find_passage(relay, inner);
-    const gw_passage *p = place >= 0 ? relay->places[place] : NULL;
+    int slot = find_passage(relay, inner);
+    const gw_passage *p = slot >= 0 ? relay->slots[slot] : NULL;
     if (p && atomic_load(&p->halted) > p->answered)
         halt = atomic_load(&p->repeated) ? RELAY_HALT_REPEATED : RELAY_HALT_MADE;
     pthread_mutex_unlock(&relay->lock);
@@ -439,8 +439,8 @@ void relay_destroy(gw_relay *relay)
     if (!relay)
         return;
     event_loop_stop(&relay->loop);
-    for (int i = 0; i < PLACES; i++) {
-        gw_passage *p = relay->places[i];
+    for (int i = 0; i < SLOTS; i++) {
+        gw_passage *p = relay->slots[i];
         if (p && !p->ended) {
             (void)write_client(relay, p);
             end_passage(relay, p);

@@ -23,34 +23,34 @@
 #include "server/net/request_head.h"
 #include "server/net/reject.h"
 
-#define PLACES     256   /* connections; further ones go to HTTP */
+#define SLOTS      256   /* connections; further ones go to HTTP */
 #define KEPT_MS    60000 /* between requests */
 #define EXPIRE_MS  500
 #define KNOWN      1024 /* bytes of a request that are compared with the next one */
 #define HEAD_ROOM  640
 #define DATE_BYTES 40
 
-typedef struct place {
+typedef struct slot {
     int fd; /* -1: free */
     long deadline_ms;
     size_t known_size; /* 0: no request was answered */
     char known[KNOWN];
     char id[HEAD_REQUEST_ID + 1]; /* stated by its client; empty: none */
-} place;
+} slot;
 
 struct gw_state_replies {
     state_reply_def def;
     event_loop loop;
     time_t date_s; /* of `date` */
     char date[DATE_BYTES];
-    pthread_mutex_t lock; /* protects which places are free, and their deadlines */
-    place places[PLACES];
+    pthread_mutex_t lock; /* protects which slots are free, and their deadlines */
+    slot slots[SLOTS];
 };
 
-/* ---- places -------------------------------------------------------------------------------- */
+/* ---- slots -------------------------------------------------------------------------------- */
 
-/* Frees the place; the socket is then the caller's. */
-static int leave_place(gw_state_replies *replies, place *p)
+/* Frees the slot; the socket is then the caller's. */
+static int leave_slot(gw_state_replies *replies, slot *p)
 {
     int fd = p->fd;
     event_loop_watch(&replies->loop, EPOLL_CTL_DEL, fd, 0, 0);
@@ -60,9 +60,9 @@ static int leave_place(gw_state_replies *replies, place *p)
     return fd;
 }
 
-static void hand_over(gw_state_replies *replies, place *p)
+static void hand_over(gw_state_replies *replies, slot *p)
 {
-    int fd = leave_place(replies, p);
+    int fd = leave_slot(replies, p);
     struct sockaddr_storage peer = peer_address(fd);
     if (!http_adopt(replies->def.http, fd, &peer))
         reject_busy(fd);
@@ -73,8 +73,8 @@ bool state_replies_adopt(gw_state_replies *replies, int fd)
     assert(replies && fd >= 0);
     bool room = false;
     pthread_mutex_lock(&replies->lock);
-    for (int i = 0; i < PLACES && !room; i++) {
-        place *p = &replies->places[i];
+    for (int i = 0; i < SLOTS && !room; i++) {
+        slot *p = &replies->slots[i];
         if (p->fd >= 0)
             continue;
         p->fd = fd;
@@ -112,7 +112,7 @@ static bool is_fine(const gw_guard *guard, const request_head *head)
 }
 
 /* Examines the next request; one for the state is taken from the socket. */
-static finding find_request(const gw_state_replies *replies, place *p)
+static finding find_request(const gw_state_replies *replies, slot *p)
 {
     char data[HEAD_BYTES + 1], copy[KNOWN];
     request_head head;
@@ -160,7 +160,7 @@ static const char *date_of(gw_state_replies *replies)
 }
 
 /* Sends the state. False: the connection is to be closed. */
-static bool answer_state(gw_state_replies *replies, const place *p)
+static bool answer_state(gw_state_replies *replies, const slot *p)
 {
     char head[HEAD_ROOM], made[HEAD_REQUEST_ID + 1];
     gw_text *text = app_simulation_text(replies->def.app);
@@ -183,10 +183,10 @@ static bool answer_state(gw_state_replies *replies, const place *p)
     return whole;
 }
 
-static void serve_place(void *context, uint32_t id, uint32_t events)
+static void serve_slot(void *context, uint32_t id, uint32_t events)
 {
     gw_state_replies *replies = context;
-    place *p = &replies->places[id];
+    slot *p = &replies->slots[id];
     (void)events;
     if (p->fd < 0)
         return;
@@ -196,29 +196,29 @@ static void serve_place(void *context, uint32_t id, uint32_t events)
         p->deadline_ms = clock_ms() + KEPT_MS;
         pthread_mutex_unlock(&replies->lock);
         if (!answer_state(replies, p))
-            close(leave_place(replies, p));
+            close(leave_slot(replies, p));
         return;
     case ASKS_ELSE:
     case NOT_WHOLE: /* HTTP waits for the rest and answers */
         hand_over(replies, p);
         return;
     case GONE:
-        close(leave_place(replies, p));
+        close(leave_slot(replies, p));
         return;
     }
 }
 
-static void expire_places(void *context)
+static void expire_slots(void *context)
 {
     gw_state_replies *replies = context;
     long now = clock_ms();
-    for (int i = 0; i < PLACES; i++) {
-        place *p = &replies->places[i];
+    for (int i = 0; i < SLOTS; i++) {
+        slot *p = &replies->slots[i];
         pthread_mutex_lock(&replies->lock);
         bool over = p->fd >= 0 && now > p->deadline_ms;
         pthread_mutex_unlock(&replies->lock);
         if (over)
-            close(leave_place(replies, p));
+            close(leave_slot(replies, p));
     }
 }
 
@@ -234,14 +234,14 @@ gw_state_replies *state_replies_create(const state_reply_def *def, gw_error *err
     }
     replies->def = *def;
     pthread_mutex_init(&replies->lock, NULL);
-    for (int i = 0; i < PLACES; i++)
-        replies->places[i].fd = -1;
+    for (int i = 0; i < SLOTS; i++)
+        replies->slots[i].fd = -1;
     const event_loop_def loop = {.thread = "gw-state",
                                  .what = "answers of the state",
                                  .period_ms = EXPIRE_MS,
                                  .context = replies,
-                                 .on_event = serve_place,
-                                 .on_timer = expire_places};
+                                 .on_event = serve_slot,
+                                 .on_timer = expire_slots};
     if (event_loop_open(&replies->loop, &loop, error) && event_loop_start(&replies->loop, error))
         return replies;
     state_replies_destroy(replies);
@@ -253,9 +253,9 @@ void state_replies_destroy(gw_state_replies *replies)
     if (!replies)
         return;
     event_loop_finish(&replies->loop);
-    for (int i = 0; i < PLACES; i++)
-        if (replies->places[i].fd >= 0)
-            close(replies->places[i].fd);
+    for (int i = 0; i < SLOTS; i++)
+        if (replies->slots[i].fd >= 0)
+            close(replies->slots[i].fd);
     pthread_mutex_destroy(&replies->lock);
     free(replies);
 }

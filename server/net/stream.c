@@ -155,11 +155,11 @@ static void enter_client(gw_stream *stream, stream_client *client, struct lws *w
 
 static void leave_client(gw_stream *stream, stream_client *client)
 {
-    stream_client **place = &stream->clients;
-    while (*place && *place != client)
-        place = &(*place)->next;
-    if (*place)
-        *place = client->next;
+    stream_client **entry = &stream->clients;
+    while (*entry && *entry != client)
+        entry = &(*entry)->next;
+    if (*entry)
+        *entry = client->next;
     if (client->samples && --stream->sample_clients == 0)
         app_record(stream->app, false);
     stream_lease_leave(stream, client);

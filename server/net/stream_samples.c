@@ -34,9 +34,9 @@ static void take_record(gw_stream *stream, const gw_snapshot *record)
 {
     if (!record->moving || !fit_columns(stream, wire_sample_columns(record->joint_count)))
         return;
-    size_t place = stream->row_count % STREAM_ROWS;
-    stream->ticks[place] = record->tick;
-    wire_sample_row(record, stream->rows + place * (size_t)stream->columns);
+    size_t slot = stream->row_count % STREAM_ROWS;
+    stream->ticks[slot] = record->tick;
+    wire_sample_row(record, stream->rows + slot * (size_t)stream->columns);
     stream->row_count++;
 }
 

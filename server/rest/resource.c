@@ -232,13 +232,13 @@ static void add_entry(api_call *call, app_edit *edit, void *e)
         return;
     }
     bool derived = r->derived && r->derived(edit->scene, id, &error);
-    void *place = derived ? NULL : r->add(edit->scene, &error);
-    if (!place) {
+    void *added = derived ? NULL : r->add(edit->scene, &error);
+    if (!added) {
         r->finish(e);
         api_abandon(call, edit, &error);
         return;
     }
-    memcpy(place, e, r->size);
+    memcpy(added, e, r->size);
     if (r->derive && !r->derive(edit->scene, &error)) {
         api_abandon(call, edit, &error);
         return;
@@ -361,10 +361,10 @@ void resource_put(api_call *call)
 static bool state_begin(const api_call *call, app_edit *edit, const void *e, gw_error *error)
 {
     const gw_resource *r = row_of(call);
-    bool place = false, motion = false;
+    bool position = false, motion = false;
     if (r->begins)
-        r->begins(call->body, &place, &motion);
-    return app_edit_states(edit, r->collection, e, place, motion, error);
+        r->begins(call->body, &position, &motion);
+    return app_edit_states(edit, r->collection, e, position, motion, error);
 }
 
 void resource_patch(api_call *call)

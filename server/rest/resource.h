@@ -67,8 +67,8 @@ typedef struct gw_resource {
     bool (*derived)(const gw_scene *scene, const char *id, gw_error *error);
     /* The error of an id that is not in the scene. NULL: the ids that are. */
     void (*missing)(const gw_scene *scene, const char *id, gw_error *error);
-    /* Which initial values of the entry a patch states: its place, its motion. */
-    void (*begins)(const json_t *patch, bool *place, bool *motion);
+    /* Which initial values of the entry a patch states: its position, its motion. */
+    void (*begins)(const json_t *patch, bool *position, bool *motion);
     bool two_parts;       /* its address is "object/feature", which a patch cannot change */
     const char *mismatch; /* error where body and address differ, with the address */
     const char *group;    /* prefix of the undo group of changes of one entry */

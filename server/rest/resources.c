@@ -94,9 +94,9 @@ static bool says_member(const json_t *patch, const char *member)
     return value && !json_is_null(value);
 }
 
-static void object_begins(const json_t *patch, bool *place, bool *motion)
+static void object_begins(const json_t *patch, bool *position, bool *motion)
 {
-    *place = says_member(patch, "pose");
+    *position = says_member(patch, "pose");
     *motion =
         says_member(patch, "velocity") || says_member(json_object_get(patch, "body"), "velocity");
 }
@@ -111,9 +111,9 @@ static gw_nurbs *shape_of_object(const void *entry)
 static void patched_object(const json_t *patch, const void *now, void *entry)
 {
     gw_object *object = entry;
-    bool place, motion;
+    bool position, motion;
     (void)now;
-    object_begins(patch, &place, &motion);
+    object_begins(patch, &position, &motion);
     if (object->fixed && !motion)
         object->velocity = object->spin = (gw_vec3){0, 0, 0};
 }
@@ -387,9 +387,9 @@ static json_t *show_joint(const resource_view *view, int index)
     return json;
 }
 
-static void joint_begins(const json_t *patch, bool *place, bool *motion)
+static void joint_begins(const json_t *patch, bool *position, bool *motion)
 {
-    *place = says_member(patch, "position");
+    *position = says_member(patch, "position");
     *motion = says_member(patch, "velocity");
 }
 

@@ -55,9 +55,9 @@ static bool read_degrees(const json_t *value, const wire_path *at, gw_nurbs_def 
         return wire_refuse(&here, error, "must be two whole numbers, along u and v");
     for (int k = 0; k < def->dimension; k++) {
         const json_t *entry = of_direction(degree, def->dimension, k);
-        wire_path place = {.parent = &here, .index = (size_t)k};
+        wire_path entry_path = {.parent = &here, .index = (size_t)k};
         if (!wire_is_whole(entry, 1, GW_MAX_NURBS_DEGREE))
-            return wire_refuse(def->dimension == 2 ? &place : &here, error,
+            return wire_refuse(def->dimension == 2 ? &entry_path : &here, error,
                                "must be a whole number from 1 to %d", GW_MAX_NURBS_DEGREE);
         def->degree[k] = (int)json_number_value(entry);
     }
@@ -71,10 +71,10 @@ static bool read_knots(const json_t *value, const wire_path *at, gw_nurbs_def *d
     if (def->dimension == 2 && (!json_is_array(knots) || json_array_size(knots) != 2))
         return wire_refuse(&here, error, "must be two arrays of numbers, along u and v");
     for (int k = 0; k < def->dimension; k++) {
-        wire_path place = {.parent = &here, .index = (size_t)k};
+        wire_path entry_path = {.parent = &here, .index = (size_t)k};
         def->knots[k] =
             read_numbers(of_direction(knots, def->dimension, k),
-                         def->dimension == 2 ? &place : &here, &def->knot_count[k], error);
+                         def->dimension == 2 ? &entry_path : &here, &def->knot_count[k], error);
         if (!def->knots[k])
             return false;
     }
@@ -93,11 +93,12 @@ static bool read_trims(const json_t *value, const wire_path *at, gw_nurbs_def *d
                            "must be two entries, [least, greatest] or null, along u "
                            "and v");
     for (int k = 0; k < def->dimension; k++) {
-        wire_path place = {.parent = &here, .index = (size_t)k};
+        wire_path entry_path = {.parent = &here, .index = (size_t)k};
         const json_t *entry = of_direction(trim, def->dimension, k);
         if (def->dimension == 2 && json_is_null(entry))
             continue;
-        if (!wire_get_numbers(entry, def->dimension == 2 ? &place : &here, 2, def->trim[k], error))
+        if (!wire_get_numbers(entry, def->dimension == 2 ? &entry_path : &here, 2, def->trim[k],
+                              error))
             return false;
         def->trimmed[k] = true;
     }
@@ -129,14 +130,14 @@ bool wire_get_net(const json_t *rows, const wire_path *at, const wire_net *net, 
         for (int j = 0; j < across; j++) {
             wire_path entry_at = {.parent = &row_at, .index = (size_t)j};
             const json_t *entry = net->rows ? json_array_get(row, (size_t)j) : row;
-            const wire_path *place = net->rows ? &entry_at : &row_at;
+            const wire_path *entry_path = net->rows ? &entry_at : &row_at;
             double *to = out + (i * across + j) * n;
-            if (n == 3 && !within_extent(entry, place, error))
+            if (n == 3 && !within_extent(entry, entry_path, error))
                 return false;
-            if (n > 1 && !wire_get_numbers(entry, place, n, to, error))
+            if (n > 1 && !wire_get_numbers(entry, entry_path, n, to, error))
                 return false;
             if (n == 1 && !json_is_number(entry))
-                return wire_refuse(place, error, "must be a number");
+                return wire_refuse(entry_path, error, "must be a number");
             if (n == 1)
                 *to = json_number_value(entry);
         }

@@ -500,10 +500,10 @@ DECODE(decode_list)
     }
     for (size_t i = 0; i < size; i++) {
         const wire_path entry = {.parent = at, .index = i};
-        void *place = next_entry(f, owner, i, error);
-        if (!place)
+        void *added = next_entry(f, owner, i, error);
+        if (!added)
             return false;
-        if (item.type->decode(&item, json_array_get(value, i), &entry, place, error))
+        if (item.type->decode(&item, json_array_get(value, i), &entry, added, error))
             continue;
         if (!wire_goes_on(&failed, error))
             return false;

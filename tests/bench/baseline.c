@@ -37,11 +37,11 @@ typedef struct two_balls {
     gw_closure_contact contact;
     gw_body_frame a, b;
     gw_quat turn; /* of a */
-    gw_contact_place place;
+    gw_contact_point point;
     gw_nurbs *on_a, *on_b;
 } two_balls;
 
-static void place_a(two_balls *s, gw_vec3 direction, double gap)
+static void point_a(two_balls *s, gw_vec3 direction, double gap)
 {
     s->a.p = gw_scale(RADIUS_A + RADIUS_B + gap, direction);
 }
@@ -67,14 +67,14 @@ static gw_vec3 displaced(const two_balls *s, int i, double h)
 {
     gw_vec3 e = {i % 3 == 0, i % 3 == 1, i % 3 == 2};
     gw_body_frame a = s->a;
-    gw_contact_place place = s->place;
+    gw_contact_point point = s->point;
     gw_contact_state x;
     if (i < 3) {
         a.p = gw_mul_add(a.p, h, e);
     } else {
         a.turn = gw_quat_to_mat3(gw_quat_mul(gw_quat_exp(gw_scale(h, e)), s->turn));
     }
-    gw_surface_contact_at(&s->contact, &a, &s->b, &place, &x);
+    gw_surface_contact_at(&s->contact, &a, &s->b, &point, &x);
     return x.c;
 }
 
@@ -87,7 +87,7 @@ static gw_vec3 column(two_balls *s, baseline_jacobian method, int i, gw_vec3 c)
     switch (method) {
     case BASELINE_EXACT:
         s->a.twist = (gw_twist){{i == 0, i == 1, i == 2}, {i == 3, i == 4, i == 5}};
-        gw_surface_contact_at(&s->contact, &s->a, &s->b, &s->place, &x);
+        gw_surface_contact_at(&s->contact, &s->a, &s->b, &s->point, &x);
         s->a.twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
         return x.c_dot;
     case BASELINE_FORWARD:
@@ -118,9 +118,9 @@ baseline_result baseline_contact_jacobian(baseline_jacobian method)
                      random_uniform(&random, 0.1, 1)};
         double gap = random_uniform(&random, 0, 0.02), reach = RADIUS_A + RADIUS_B + gap;
         n = gw_unit(n);
-        place_a(&s, n, gap);
-        s.place.known = false;
-        gw_surface_contact_at(&s.contact, &s.a, &s.b, &s.place, &x);
+        point_a(&s, n, gap);
+        s.point.known = false;
+        gw_surface_contact_at(&s.contact, &s.a, &s.b, &s.point, &x);
         gw_vec3 columns[6];
         double start = now_us();
         for (int i = 0; i < 6; i++)

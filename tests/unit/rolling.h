@@ -158,12 +158,13 @@ static inline void anywhere(const gw_closure_contact *contact, int trial, gw_pos
 }
 
 /* h: of differences (s), at velocities of up to 1 m/s. */
-static inline void rows_are_derivatives_placed(gw_closure_def closure, placing place, double h)
+static inline void rows_are_derivatives_placed(gw_closure_def closure, placing point, double h)
 {
     gw_system_body_def bodies[2] = {solid_ball(0.1), solid_ball(0.1)};
     gw_error error = {0};
     enum { MOST = 8 };
-    /* made with a closure that any place meets; the rows under test take its place */
+    /* made with a closure that any contact point meets; the rows under test take its contact point
+     */
     gw_closure_def free_row = {.a = 0, .b = 1, .row_count = MOST};
     for (int i = 0; i < MOST; i++)
         free_row.rows[i] =
@@ -182,8 +183,8 @@ static inline void rows_are_derivatives_placed(gw_closure_def closure, placing p
         gw_closure_row at[5][MOST];
         gw_pose poses[2];
         gw_twist twists[2];
-        place(&closure.contact, trial, poses);
-        s->closures[0].contact.place.known = false;
+        point(&closure.contact, trial, poses);
+        s->closures[0].contact.point.known = false;
         for (int i = 0; i < 2; i++) {
             gw_vec3 v = some_vector(1);
             twists[i] = (gw_twist){v, some_vector(1)};

@@ -263,7 +263,7 @@ static void run(outcome *o, int ticks)
     heap_open(&h, HEAP, false);
     double lowest = arena_energy(a);
     for (int k = 0; k < ticks; k++) {
-        gw_contact_point at[GW_MAX_SHOWN_CONTACTS];
+        gw_contact_data at[GW_MAX_SHOWN_CONTACTS];
         heap_step(&h, k);
         double now = arena_energy(a) - a->work - a->external_work;
         o->rise = fmax(o->rise, now - lowest);

@@ -184,7 +184,7 @@ static void a_step_allocates_nothing(void **state)
     arena_step(&p.a);
     struct mallinfo2 before = mallinfo2();
     for (int k = 0; k < 2000; k++) {
-        gw_contact_point at[64];
+        gw_contact_data at[64];
         push_around(&p, k);
         gw_world_set_candidates(p.a.world, p.a.candidates, p.a.candidate_count);
         arena_step(&p.a);
@@ -277,7 +277,7 @@ static void boxes_tumble_and_come_to_rest(void **state)
         double deep = 0, fastest = 0, spin = 0;
         long collisions = 0;
         for (int k = 0; k < 5000; k++) {
-            gw_contact_point at[GW_MAX_SHOWN_CONTACTS];
+            gw_contact_data at[GW_MAX_SHOWN_CONTACTS];
             if (k % 5 == 0)
                 detect(&a, detector);
             arena_step(&a);

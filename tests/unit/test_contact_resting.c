@@ -274,7 +274,7 @@ static void contact_forces_balance_the_load(void **state)
     arena_start(&a);
     for (int i = 0; i < 3000; i++)
         arena_step(&a);
-    gw_contact_point at[8];
+    gw_contact_data at[8];
     int count = gw_world_contacts(a.world, at, 8);
     assert_int_equal(count, 4);
     gw_vec3 sum = {0, 0, 0};

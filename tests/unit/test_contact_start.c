@@ -93,14 +93,14 @@ static void the_branch_stays_where_another_one_is_nearer(void **state)
     gw_contact_start start;
     assert_non_null(first);
     assert_int_equal(gw_layout_contacts(first, &start, 1), 1);
-    assert_true(start.place.b[0] > 0.6); /* u: on the right */
+    assert_true(start.point.b[0] > 0.6); /* u: on the right */
     assert_false(contact_of(first)->continues);
     reshape(s, trough(0.004, 1, false));
     gw_layout *searched = lay_out(s, first->poses, NULL);
     gw_layout *followed = lay_out(s, first->poses, &start);
     assert_true(contact_of(searched)->first.b[0] < 0.4);
     assert_false(contact_of(searched)->continues);
-    assert_true(fabs(contact_of(followed)->first.b[0] - start.place.b[0]) < 0.02);
+    assert_true(fabs(contact_of(followed)->first.b[0] - start.point.b[0]) < 0.02);
     assert_true(contact_of(followed)->continues);
     double goes = gw_distance(searched->poses[1].p, first->poses[1].p);
     double stays = gw_distance(followed->poses[1].p, first->poses[1].p);
@@ -125,7 +125,7 @@ static void what_leads_nowhere_is_searched_for(void **state)
         gw_contact_start off = start;
         gw_pose poses[2] = {first->poses[0], first->poses[1]};
         if (n == 0)
-            off.place.b[0] = 0.02, off.place.b[1] = 0.99; /* elsewhere */
+            off.point.b[0] = 0.02, off.point.b[1] = 0.99; /* elsewhere */
         else if (n == 1)
             poses[1].p.x += 0.05, poses[1].p.z += 0.1; /* the ball has gone */
         else
@@ -150,8 +150,8 @@ static void a_start_that_does_not_hold_is_left(void **state)
     gw_contact_start start;
     assert_non_null(first);
     gw_layout_contacts(first, &start, 1);
-    start.place.b[0] = 0.5; /* the bottom bends more than the ball: its minus is a crossing */
-    start.place.a[0] = start.place.a[1] = 0, start.place.a[2] = -1;
+    start.point.b[0] = 0.5; /* the bottom bends more than the ball: its minus is a crossing */
+    start.point.a[0] = start.point.a[1] = 0, start.point.a[2] = -1;
     s->objects[1].pose.p.x = 0;
     gw_layout *searched = lay_out(s, NULL, NULL), *followed = lay_out(s, NULL, &start);
     assert_memory_equal(searched->poses, followed->poses, 2 * sizeof(gw_pose));
@@ -195,9 +195,9 @@ static void a_key_is_of_what_the_parameters_are_of(void **state)
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-/* Two hundred edits of control points and weights, one every five ticks: the contact's place goes
- * on, so does the ball, and no energy comes from nowhere. */
-static void the_place_goes_on_over_edits(void **state)
+/* Two hundred edits of control points and weights, one every five ticks: the contact's contact
+ * point goes on, so does the ball, and no energy comes from nowhere. */
+static void the_point_goes_on_over_edits(void **state)
 {
     (void)state;
     running r;
@@ -216,8 +216,8 @@ static void the_place_goes_on_over_edits(void **state)
         now = running_tick(&r);
         assert_int_equal(now->followed_count, 1);
         assert_true(now->followed[0].key == before.key &&
-                    now->followed[0].place.searched == (i < 5));
-        jump = fmax(jump, fabs(now->followed[0].place.b[0] - before.place.b[0]));
+                    now->followed[0].point.searched == (i < 5));
+        jump = fmax(jump, fabs(now->followed[0].point.b[0] - before.point.b[0]));
         gw_vec3 p = body(now, &r, "ball")->pose.p;
         bent = fmax(bent, gw_norm(gw_add(gw_sub(p, gw_scale(2, was[1])), was[0])));
         was[0] = was[1], was[1] = p;
@@ -227,7 +227,7 @@ static void the_place_goes_on_over_edits(void **state)
     print_message("the place goes by %.2g of the trough in a tick, the path bends by %.2g m, the "
                   "energy balance is off by %.2g J\n",
                   jump, bent, worst);
-    assert_true(before.place.b[0] > 0.6);
+    assert_true(before.point.b[0] > 0.6);
     assert_true(jump < 2e-3 && bent < 1e-5 && worst < 1e-9);
     running_close(&r);
 }
@@ -239,7 +239,7 @@ int main(void)
         cmocka_unit_test(what_leads_nowhere_is_searched_for),
         cmocka_unit_test(a_start_that_does_not_hold_is_left),
         cmocka_unit_test(a_key_is_of_what_the_parameters_are_of),
-        cmocka_unit_test(the_place_goes_on_over_edits),
+        cmocka_unit_test(the_point_goes_on_over_edits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

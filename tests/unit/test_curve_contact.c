@@ -236,8 +236,8 @@ static gw_wrench pull(const void *force, double t, const gw_pose *pose, const gw
     return (gw_wrench){*(const gw_vec3 *)force, zero};
 }
 
-/* At the place where its branch ends a contact is stopped, and it rests there while it is pressed
- * on; then its weight takes it back. The energy is dissipated. */
+/* At the contact point where its branch ends a contact is stopped, and it rests there while it is
+ * pressed on; then its weight takes it back. The energy is dissipated. */
 static void rests_at_its_fold(gw_system *s)
 {
     double before = total(s), dissipated = 0, work = 0, error = 0;
@@ -387,8 +387,8 @@ static void a_wire_moves_on_a_wire(void **state)
         gw_system_body_def wire = wire_at_middles(&c.contact);
         wire.velocity[3] = 3, wire.velocity[4] = -6, wire.velocity[5] = 4;
         gw_system *s = make(&wire, 1, &c, 1, zero);
-        const gw_contact_place *place = &s->closures[0].contact.place;
-        double before = total(s), slip = 0, gap = 0, a0 = place->a[0], b0 = place->b[0];
+        const gw_contact_point *point = &s->closures[0].contact.point;
+        double before = total(s), slip = 0, gap = 0, a0 = point->a[0], b0 = point->b[0];
         assert_int_equal(gw_system_mobility(s), 3 - motion);
         assert_int_equal(gw_system_position_dof(s), 3);
         for (int i = 0; i < 60 && gw_system_closure_at_edge(s) < 0; i++) {
@@ -396,7 +396,7 @@ static void a_wire_moves_on_a_wire(void **state)
             slip = fmax(slip, gw_system_slip_velocity(s));
             gap = fmax(gap, gw_system_residual(s));
         }
-        double way_a = arc_length(p, a0, place->a[0]), way_b = arc_length(q, b0, place->b[0]);
+        double way_a = arc_length(p, a0, point->a[0]), way_b = arc_length(q, b0, point->b[0]);
         print_message("wire went %.3g and %.3g m, apart by %.1e; slip %.1e m/s, gap %.1e m, energy "
                       "%.1e J of %.2g\n",
                       way_a, way_b, way_a - way_b, slip, gap, total(s) - before, before);
@@ -429,8 +429,8 @@ static void ends_are_stops(void **state)
         assert_true(step.finite);
         dissipated += step.dissipated;
         ticks_at_end += step.edge;
-        const gw_contact_place *place = &s->closures[0].contact.place;
-        far = fmax(far, fmax(fabs(place->a[0] - 0.5), fabs(place->b[0] - 0.5)) - 0.5);
+        const gw_contact_point *point = &s->closures[0].contact.point;
+        far = fmax(far, fmax(fabs(point->a[0] - 0.5), fabs(point->b[0] - 0.5)) - 0.5);
         gap = fmax(gap, gw_system_residual(s));
     }
     print_message("%d ticks at an end, %.1e past it, gap %.1e m, balance %.1e J of %.2g\n",
@@ -464,14 +464,14 @@ static void ends_have_exact_gradients(void **state)
         gw_twist twists[2];
         for (int i = 0; i < 2; i++)
             twists[i].v = some_vector(1), twists[i].w = some_vector(1);
-        c.contact.place = (gw_contact_place){.known = true, .a = {1.02}, .b = {-0.01}};
+        c.contact.point = (gw_contact_point){.known = true, .a = {1.02}, .b = {-0.01}};
         gw_edge edges[3][GW_MAX_EDGES];
         double h = 1e-6;
         for (int k = 0; k < 3; k++) {
             gw_body_frame fa = frame_moved(&poses[0], &twists[0], (k - 1) * h);
             gw_body_frame fb = frame_moved(&poses[1], &twists[1], (k - 1) * h);
             gw_curve_contact x;
-            assert_true(gw_curve_contact_at(&c.contact, &fa, &fb, &c.contact.place, &x));
+            assert_true(gw_curve_contact_at(&c.contact, &fa, &fb, &c.contact.point, &x));
             assert_true(x.beyond);
             assert_int_equal(gw_surface_contact_edges(&c.contact, &fa, &fb, false, edges[k]), 2);
         }

@@ -76,7 +76,7 @@ static void go(gw_system *s, const gw_mobilizer_state *home, double t, body_at *
                            gw_bias_acceleration_of(&s->bodies[i])};
 }
 
-/* Where joints move with steady velocities: twists from places, accelerations at u-dot = 0 from
+/* Where joints move with steady velocities: twists from poses, accelerations at u-dot = 0 from
  * twists; and the columns, each by a twist that it alone gives. */
 static double joints_differ(gw_system *s)
 {
@@ -208,7 +208,7 @@ static void every_joint_of_a_plane(void **state)
 static gw_system *under_rows(gw_closure_def *closure, bool grounded)
 {
     gw_system_body_def bodies[2] = {solid_ball(0.1), solid_ball(0.1)};
-    /* made with a closure that any place meets; the rows under test take its place */
+    /* made with a closure that any pose meets; the rows under test take its contact point */
     gw_closure_def free_row = {.a = 0, .b = grounded ? GW_MOVING_GROUND(0) : 1, .row_count = MOST};
     for (int i = 0; i < MOST; i++)
         free_row.rows[i] = (gw_row){.kind = GW_ROW_PLANE, .n = ez};
@@ -296,13 +296,13 @@ static bool is_regular(gw_closure_def *c, const gw_pose *poses)
     gw_contact_state x = {0};
     for (int i = 0; i < 2; i++)
         f[i] = (gw_body_frame){.turn = gw_quat_to_mat3(poses[i].q), .p = poses[i].p};
-    c->contact.place = (gw_contact_place){0};
+    c->contact.point = (gw_contact_point){0};
     if (gw_contact_is_of_curves(&c->contact)) {
         gw_curve_contact of;
-        return gw_curve_contact_at(&c->contact, &f[0], &f[1], &c->contact.place, &of) &&
+        return gw_curve_contact_at(&c->contact, &f[0], &f[1], &c->contact.point, &of) &&
                hypot(of.value[0], of.value[1]) < 0.2 && fabs(of.value[2]) < 0.7;
     }
-    return gw_surface_contact_at(&c->contact, &f[0], &f[1], &c->contact.place, &x) && !x.conforms &&
+    return gw_surface_contact_at(&c->contact, &f[0], &f[1], &c->contact.point, &x) && !x.conforms &&
            x.curvature > 0.1;
 }
 
@@ -329,7 +329,7 @@ static double check_rows(gw_closure_def closure, const char *name)
                 poses[0].p = gw_add(poses[1].p, some_vector(0.3));
             if (!is_regular(&closure, poses))
                 continue;
-            s->closures[0].contact.place = closure.contact.place;
+            s->closures[0].contact.point = closure.contact.point;
             double by = rows_differ(s, poses, twists);
             if (by > SAME)
                 print_message("%s%s: off by %.1e\n", name, grounded ? " of a ground" : "", by);
@@ -339,7 +339,7 @@ static double check_rows(gw_closure_def closure, const char *name)
         gw_system_destroy(s);
     }
     if (checked < 2 * TRIALS)
-        print_message("%s: only %d places\n", name, checked);
+        print_message("%s: only %d poses\n", name, checked);
     assert_true(checked == 2 * TRIALS);
     return most;
 }

@@ -63,11 +63,11 @@ static gw_element moved(const gw_element *e, gw_vec3 v, gw_vec3 w, double t)
 
 /* dh/dt of bodies that move at random against the difference of h. */
 static void check_derivative(unsigned long long *seed, const gw_element *a, const gw_element *b,
-                             gw_distance_kind kind, const gw_distance_place *place, double size)
+                             gw_distance_kind kind, const gw_distance_minimum *minimum, double size)
 {
     gw_vec3 va = random_vector(seed, 1), wa = random_vector(seed, 1);
     gw_vec3 vb = random_vector(seed, 1), wb = random_vector(seed, 1);
-    gw_distance_place at = *place;
+    gw_distance_minimum at = *minimum;
     gw_distance_at here, there[2];
     gw_distance_follow(a, b, kind, &at, &here);
     double step = 1e-6 * size;
@@ -77,7 +77,7 @@ static void check_derivative(unsigned long long *seed, const gw_element *a, cons
     for (int i = 0; i < 2; i++) {
         double t = i ? step : -step;
         gw_element at_a = moved(a, va, wa, t), at_b = moved(b, vb, wb, t);
-        gw_distance_place near = at;
+        gw_distance_minimum near = at;
         if (!gw_distance_follow(&at_a, &at_b, kind, &near, &there[i]) ||
             gw_distance(there[i].on_a, here.on_a) > 1e-2 * size)
             return; /* the branch ends here */
@@ -92,7 +92,7 @@ static void check_derivative(unsigned long long *seed, const gw_element *a, cons
     assert_true(fabs(rate - difference) <= 1e-5 * (1 + fabs(rate)));
 }
 
-static void the_least_place_is_below_all_samples_and_its_derivative_is_right(void **state)
+static void the_least_minimum_is_below_all_samples_and_its_derivative_is_right(void **state)
 {
     (void)state;
     unsigned long long seed = 3;
@@ -115,16 +115,16 @@ static void the_least_place_is_below_all_samples_and_its_derivative_is_right(voi
             double way = kind == GW_PLANE ? of.side : 1;
             for (int swapped = 0; swapped < 2; swapped++) {
                 const gw_element *a = swapped ? &other : &shape, *b = swapped ? &shape : &other;
-                gw_distance_place place;
+                gw_distance_minimum minimum;
                 gw_distance_at at;
-                gw_distance_nearest(a, b, of, 4000, &place, &at);
+                gw_distance_nearest(a, b, of, 4000, &minimum, &at);
                 double length = gw_distance(at.on_a, at.on_b);
                 double least = sampled(&shape, &other, way, gw_is_free_form(other.kind) ? 16 : 40);
                 double value = kind == GW_PLANE ? way * at.value : length;
                 if (value > least + 1e-4 * s->size)
                     fprintf(stderr, "%d kind %d: %g over %g\n", trial, kind, value, least);
                 assert_true(value <= least + 1e-4 * s->size);
-                check_derivative(&seed, a, b, of, &place, s->size);
+                check_derivative(&seed, a, b, of, &minimum, s->size);
             }
         }
         gw_nurbs_put(s);
@@ -160,7 +160,7 @@ static void check_gap_rate(unsigned long long *seed, const gw_unilateral_row *ro
         gap[i] = gw_unilateral_row_gap(&near, &to_a, &to_b).gap;
     }
     if (!isfinite(g.gap) || fabs(gap[0] + gap[1] - 2 * g.gap) > 1e-3 * step)
-        return; /* a bend, or another place, within the step */
+        return; /* a bend, or another minimum, within the step */
     gw_wrench on_a = gw_gap_wrench(&g, 1);
     double rate = gw_dot(on_a.f, gw_sub(gw_velocity_at(&a, &(gw_twist){va, wa}, g.at_a),
                                         gw_velocity_at(&b, &(gw_twist){vb, wb}, g.at_b))) +
@@ -199,7 +199,7 @@ static void the_angle_to_a_normal_or_tangent_changes_as_its_row_says(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_place_is_below_all_samples_and_its_derivative_is_right),
+        cmocka_unit_test(the_least_minimum_is_below_all_samples_and_its_derivative_is_right),
         cmocka_unit_test(the_angle_to_a_normal_or_tangent_changes_as_its_row_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

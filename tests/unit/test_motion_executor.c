@@ -268,7 +268,7 @@ static void contact_is_with_another_wall(void **state)
 }
 
 /* A wall that is taken away does not make another one new. */
-static void walls_that_change_places_are_no_contact(void **state)
+static void walls_that_change_sides_are_no_contact(void **state)
 {
     (void)state;
     fixture_wall walls[2] = {fixture_wall_at_x("far", 0.5), wall_at_x(0.12)};
@@ -515,7 +515,7 @@ int main(void)
         cmocka_unit_test(a_turn_is_ended_by_torque),
         cmocka_unit_test(what_pushes_across_is_no_reaction),
         cmocka_unit_test(contact_is_with_another_wall),
-        cmocka_unit_test(walls_that_change_places_are_no_contact),
+        cmocka_unit_test(walls_that_change_sides_are_no_contact),
         cmocka_unit_test(without_a_guard_a_wall_blocks),
         cmocka_unit_test(a_way_is_lost_by_release_halt_stop_and_another),
         cmocka_unit_test(after_a_halt_it_holds_where_it_was),

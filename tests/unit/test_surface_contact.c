@@ -105,9 +105,9 @@ static void the_closest_points_of_two_surfaces_are_found(void **state)
             gw_body_frame frame[2];
             for (int i = 0; i < 2; i++)
                 frame[i] = (gw_body_frame){.turn = gw_quat_to_mat3(at[i].q), .p = at[i].p};
-            gw_contact_place place = {.known = false};
+            gw_contact_point point = {.known = false};
             gw_contact_state found;
-            assert_true(gw_surface_contact_at(&k, &frame[0], &frame[1], &place, &found));
+            assert_true(gw_surface_contact_at(&k, &frame[0], &frame[1], &point, &found));
             assert_true(fabs(found.gap) < pair.distance + 1e-7);
             looked_at++;
         }
@@ -168,7 +168,7 @@ static gw_vec3 arm_of(const roller *r, gw_vec3 n)
 
 typedef struct rolling {
     gw_quat q;
-    gw_vec3 w, p; /* spin in the body's axes, place of the centre */
+    gw_vec3 w, p; /* spin in the body's axes, contact point of the centre */
 } rolling;
 
 /* With all in the body's axes, s the arm, n up: v = -w x s, and
@@ -419,7 +419,7 @@ static void a_ball_on_a_saddle_is_one_and_the_same(void **state)
     gw_nurbs_put(ball_shape);
 }
 
-/* A ball and a free-form egg on a saddle, each tied to a place over it by a spring, without
+/* A ball and a free-form egg on a saddle, each tied to a contact point over it by a spring, without
  * friction: they never leave it, do not slip, and keep their energy. SADDLE_SECONDS=600 for ten
  * minutes. */
 static void nothing_drifts_on_a_saddle(void **state)
@@ -575,7 +575,7 @@ static void edges_have_exact_gradients(void **state)
         for (int i = 0; i < 60; i++) {
             next.p = gw_mul_add(a.p, 0.002 * i, gw_v3(1, 0.7, 0));
             gw_body_frame fa = frame_moved(&next, &still, 0), fb = frame_moved(&b, &still, 0);
-            assert_true(gw_surface_contact_at(&c.contact, &fa, &fb, &c.contact.place, &x));
+            assert_true(gw_surface_contact_at(&c.contact, &fa, &fb, &c.contact.point, &x));
         }
         assert_true(x.beyond);
         gw_edge *const to[3] = {back, at, ahead};
@@ -584,7 +584,7 @@ static void edges_have_exact_gradients(void **state)
         for (int k = 0; k < 3; k++) {
             gw_body_frame fa = frame_moved(&next, &va, (k - 1) * h);
             gw_body_frame fb = frame_moved(&b, &vb, (k - 1) * h);
-            assert_true(gw_surface_contact_at(&c.contact, &fa, &fb, &c.contact.place, &x));
+            assert_true(gw_surface_contact_at(&c.contact, &fa, &fb, &c.contact.point, &x));
             count[k] = gw_surface_contact_edges(&c.contact, &fa, &fb, false, to[k]);
         }
         assert_true(count[1] >= 1 && count[0] == count[1] && count[2] == count[1]);

@@ -1,5 +1,5 @@
 /*
- * Places of bounds of the distance from free-form shapes (rt/geometry/free_form_distance.h): the
+ * Minima of bounds of the distance from free-form shapes (rt/geometry/free_form_distance.h): the
  * local minima of the distance that count. Where a bound keeps a distance each one near it is a
  * row of its own; where it keeps them together the nearest one counts, and one row has them all.
  * A shape that lies nearly flat along another one has no distinct minima: fixed points of it that
@@ -19,17 +19,17 @@
 #define NEAREST     2e-3 /* of the size: the same, beyond the nearest one */
 #define AHEAD       4    /* steps of the present motion that the margin covers */
 #define AGAIN       0.02 /* of the shape's size: way after which a near part is tried again */
-#define SAME        1e-6 /* of the size: places nearer are one */
+#define SAME        1e-6 /* of the size: minima nearer are one */
 #define FLAT        2e-3 /* of the size: gaps of supports, */
 #define SPREAD      0.02 /* and their least distance */
 #define LOADED      2
-#define SURE        1e-9 /* of the size: by which a place is nearer than the one it replaces */
+#define SURE        1e-9 /* of the size: by which a minimum is nearer than the one it replaces */
 #define TRIALS      24   /* parts tried in a tick, */
 #define PAIR_TRIALS 4    /* of two shapes; */
 #define PAIR_BEGIN  64   /* and as a motion begins; */
 #define IN_TIME     1.5  /* more in motion: all parts this often on the way of the margin */
 #define BEHIND                                                                                     \
-    1e-3 /* m: places of the other side of a surface, deeper than that, do not count               \
+    1e-3 /* m: minima of the other side of a surface, deeper than that, do not count               \
             beside a nearer one */
 
 /* The elements at these poses, and which of them is the shape. */
@@ -77,27 +77,27 @@ static gw_element seen_from(const elements *e)
 /* No distance between the elements has changed by more (m). */
 static double way_between(const gw_element *was, const gw_element *now, double size)
 {
-    double way = gw_distance(was->p, now->p);
+    double moved = gw_distance(was->p, now->p);
     if (was->kind == GW_LINE || was->kind == GW_PLANE)
-        return way + 0.5 * size * gw_distance(was->d, now->d);
+        return moved + 0.5 * size * gw_distance(was->d, now->d);
     if (!gw_is_free_form(was->kind))
-        return way;
+        return moved;
     gw_quat turn = gw_quat_mul(now->q, gw_quat_conj(was->q));
-    return way + 0.5 * now->nurbs->size * gw_norm(gw_quat_log(turn));
+    return moved + 0.5 * now->nurbs->size * gw_norm(gw_quat_log(turn));
 }
 
-/* ---- the list of places ---------------------------------------------------------------------- */
+/* ---- the list of minima ---------------------------------------------------------------------- */
 
-#define ROWS (GW_BOUND_PLACES + GW_BOUND_SUPPORTS)
+#define ROWS (GW_BOUND_MINIMA + GW_BOUND_SUPPORTS)
 
 /* Minima, then supports; `count` of both. */
-typedef struct place_list {
+typedef struct minimum_list {
     int count;
-    gw_distance_place *of[ROWS];
+    gw_distance_minimum *of[ROWS];
     gw_distance_at at[ROWS];
     double far[ROWS]; /* the distance without sign (m), of a highest point negated */
     bool touches[ROWS];
-} place_list;
+} minimum_list;
 
 static double far_of(const gw_unilateral_row *row, const elements *e, const gw_distance_at *at)
 {
@@ -111,10 +111,10 @@ static bool is_same(const gw_distance_at *a, const gw_distance_at *b, double siz
     return gw_distance(a->on_a, b->on_a) + gw_distance(a->on_b, b->on_b) < SAME * size;
 }
 
-static void list_places(const gw_scene_unilaterals *u, const gw_bound_search *s, place_list *list)
+static void list_minima(const gw_scene_unilaterals *u, const gw_bound_search *s, minimum_list *list)
 {
     gw_scene_unilateral_row *r = &u->rows[s->first];
-    list->count = r->row.nearest ? GW_BOUND_PLACES : s->rows;
+    list->count = r->row.nearest ? GW_BOUND_MINIMA : s->rows;
     for (int k = 0; k < list->count; k++) {
         gw_scene_unilateral_row *of = r->row.nearest ? r : r + k;
         list->of[k] = &of->row.minima[r->row.nearest ? k : 0];
@@ -123,8 +123,8 @@ static void list_places(const gw_scene_unilaterals *u, const gw_bound_search *s,
     }
 }
 
-/* Follows the known places, and drops minima that have come together. */
-static void follow_places(const gw_unilateral_row *row, const elements *e, place_list *list)
+/* Follows the known minima, and drops minima that have come together. */
+static void follow_minima(const gw_unilateral_row *row, const elements *e, minimum_list *list)
 {
     for (int k = 0; k < list->count; k++) {
         if (!list->of[k]->known)
@@ -133,7 +133,7 @@ static void follow_places(const gw_unilateral_row *row, const elements *e, place
         list->of[k]->keeps = list->touches[k] && e->other->kind != GW_POINT;
         gw_distance_follow(&e->a, &e->b, row->of, list->of[k], &list->at[k]);
         list->far[k] = far_of(row, e, &list->at[k]);
-        for (int i = 0; i < k && k < GW_BOUND_PLACES && list->of[k]->known; i++) {
+        for (int i = 0; i < k && k < GW_BOUND_MINIMA && list->of[k]->known; i++) {
             int drop = list->touches[k] && !list->touches[i] ? i : k;
             if (!list->of[i]->known || !is_same(&list->at[i], &list->at[k], e->shape->nurbs->size))
                 continue;
@@ -143,13 +143,13 @@ static void follow_places(const gw_unilateral_row *row, const elements *e, place
     }
 }
 
-/* Takes a place into the list, in the stead of a farther one where there is no room. */
-static void offer_place(const gw_unilateral_row *row, const elements *e, place_list *list,
-                        gw_distance_place *place, const gw_distance_at *at)
+/* Takes a minimum into the list, in the stead of a farther one where there is no room. */
+static void offer_minimum(const gw_unilateral_row *row, const elements *e, minimum_list *list,
+                          gw_distance_minimum *minimum, const gw_distance_at *at)
 {
     double far = far_of(row, e, at);
     int take = -1;
-    for (int k = 0; k < GW_BOUND_PLACES; k++) {
+    for (int k = 0; k < GW_BOUND_MINIMA; k++) {
         if (list->of[k]->known && is_same(&list->at[k], at, e->shape->nurbs->size))
             return;
         if (!list->touches[k] && (take < 0 || list->far[k] > list->far[take]))
@@ -157,7 +157,7 @@ static void offer_place(const gw_unilateral_row *row, const elements *e, place_l
     }
     if (take < 0 || !(far < list->far[take] - SURE * e->shape->nurbs->size))
         return;
-    *list->of[take] = *place;
+    *list->of[take] = *minimum;
     list->at[take] = *at;
     list->far[take] = far;
 }
@@ -169,18 +169,18 @@ static double spread_of(const gw_distance_at *a, const gw_distance_at *b)
 
 /* Takes a support into the list. Where there is no room, one of the two that are closest to one
  * another is left out, the new one among them. */
-static void offer_support(const gw_unilateral_row *row, const elements *e, place_list *list,
-                          const gw_distance_place *place, const gw_distance_at *at)
+static void offer_support(const gw_unilateral_row *row, const elements *e, minimum_list *list,
+                          const gw_distance_minimum *minimum, const gw_distance_at *at)
 {
     int take = -1, closest = -1;
     double least = HUGE_VAL, own = HUGE_VAL;
-    for (int k = GW_BOUND_PLACES; k < list->count; k++) {
+    for (int k = GW_BOUND_MINIMA; k < list->count; k++) {
         if (!list->of[k]->known) {
             take = k;
             continue;
         }
         own = fmin(own, spread_of(&list->at[k], at));
-        for (int i = GW_BOUND_PLACES; i < k; i++) {
+        for (int i = GW_BOUND_MINIMA; i < k; i++) {
             double spread = list->of[i]->known ? spread_of(&list->at[i], &list->at[k]) : HUGE_VAL;
             if (list->touches[i] && list->touches[k])
                 spread *= LOADED; /* one of these is left out less readily */
@@ -194,15 +194,15 @@ static void offer_support(const gw_unilateral_row *row, const elements *e, place
         take = closest;
     if (take < 0 || own < SPREAD * e->shape->nurbs->size)
         return;
-    *list->of[take] = *place;
+    *list->of[take] = *minimum;
     list->at[take] = *at;
     list->far[take] = far_of(row, e, at);
 }
 
-static double least_of(const place_list *list)
+static double least_of(const minimum_list *list)
 {
     double least = HUGE_VAL;
-    for (int k = 0; k < GW_BOUND_PLACES && k < list->count; k++)
+    for (int k = 0; k < GW_BOUND_MINIMA && k < list->count; k++)
         least = fmin(least, list->far[k]);
     return least;
 }
@@ -218,7 +218,7 @@ static double kept_of(const gw_unilateral_row *row, const elements *e)
 }
 
 /* Minima at a larger distance are not kept (m). */
-static double kept_within(const gw_unilateral_row *row, const elements *e, const place_list *list,
+static double kept_within(const gw_unilateral_row *row, const elements *e, const minimum_list *list,
                           double margin)
 {
     return (row->nearest ? least_of(list) : kept_of(row, e)) + margin;
@@ -226,41 +226,41 @@ static double kept_within(const gw_unilateral_row *row, const elements *e, const
 
 /* Tries the parts that are due, at most `most` of them. */
 static void try_parts(gw_bound_search *s, const gw_unilateral_row *row, const elements *e,
-                      place_list *list, int most)
+                      minimum_list *list, int most)
 {
     double size = e->shape->nurbs->size;
     for (int n = 0; n < s->start_count && most > 0; n++) {
         int i = s->cursor;
         s->cursor = (s->cursor + 1) % s->start_count;
-        if (s->due[i] > s->way)
+        if (s->due[i] > s->moved)
             continue;
-        gw_distance_place place;
+        gw_distance_minimum minimum;
         gw_distance_at at;
         double bound, within = kept_within(row, e, list, s->margin);
-        gw_distance_try_start(&e->a, &e->b, row->of, &s->starts[i], within, &place, &bound);
+        gw_distance_try_start(&e->a, &e->b, row->of, &s->starts[i], within, &minimum, &bound);
         most--;
         /* the least distance of a pair that is kept together changes as well */
-        s->due[i] = s->way + fmax(AGAIN * size, (row->nearest ? 0.5 : 1) * (bound - within));
+        s->due[i] = s->moved + fmax(AGAIN * size, (row->nearest ? 0.5 : 1) * (bound - within));
         if (bound >= within)
             continue;
         double flat = kept_of(row, e) + s->flat;
         bool ball = e->other->kind == GW_POINT && kept_of(row, e) < SPREAD * size;
-        if (list->count > GW_BOUND_PLACES && bound < flat && !ball) {
-            gw_distance_place corner;
-            for (int k = 0;
-                 gw_distance_corner(&e->a, &e->b, row->of, &s->starts[i], k, &place, &corner, &at);
+        if (list->count > GW_BOUND_MINIMA && bound < flat && !ball) {
+            gw_distance_minimum corner;
+            for (int k = 0; gw_distance_corner(&e->a, &e->b, row->of, &s->starts[i], k, &minimum,
+                                               &corner, &at);
                  k++)
                 if (far_of(row, e, &at) < flat)
                     offer_support(row, e, list, &corner, &at);
         }
-        gw_distance_follow(&e->a, &e->b, row->of, &place, &at);
+        gw_distance_follow(&e->a, &e->b, row->of, &minimum, &at);
         if (far_of(row, e, &at) < within)
-            offer_place(row, e, list, &place, &at);
+            offer_minimum(row, e, list, &minimum, &at);
     }
 }
 
-/* True if a place is to be a contact candidate. */
-static bool counts(const gw_unilateral_row *row, const place_list *list, int k, double within)
+/* True if a minimum is to be a contact candidate. */
+static bool counts(const gw_unilateral_row *row, const minimum_list *list, int k, double within)
 {
     if (!list->of[k]->known || !(list->far[k] < within || list->touches[k]))
         return false;
@@ -275,29 +275,29 @@ static void search_bound(gw_scene_unilaterals *u, gw_bound_search *s, const gw_p
     const gw_unilateral_row *row = &u->rows[s->first].row;
     elements e;
     find_elements(row, a, b, &e);
-    place_list list;
+    minimum_list list;
     gw_element seen = seen_from(&e);
-    double size = e.shape->nurbs->size, way = s->fresh ? 0 : way_between(&s->seen, &seen, size);
-    bool pair = gw_is_free_form(e.other->kind), all = s->fresh || way > s->margin;
-    if (!isfinite(way)) /* of a step that diverged */
+    double size = e.shape->nurbs->size, moved = s->fresh ? 0 : way_between(&s->seen, &seen, size);
+    bool pair = gw_is_free_form(e.other->kind), all = s->fresh || moved > s->margin;
+    if (!isfinite(moved)) /* of a step that diverged */
         return;
     s->seen = seen;
-    s->way = s->fresh ? 0 : s->way + way;
+    s->moved = s->fresh ? 0 : s->moved + moved;
     double margin = row->nearest ? NEAREST * size : fmin(MARGIN, MARGIN * size);
-    s->margin = fmax(margin, AHEAD * way);
-    s->flat = fmax(FLAT * size, AHEAD * way);
-    list_places(u, s, &list);
-    follow_places(row, &e, &list);
+    s->margin = fmax(margin, AHEAD * moved);
+    s->flat = fmax(FLAT * size, AHEAD * moved);
+    list_minima(u, s, &list);
+    follow_minima(row, &e, &list);
     if (all)
         for (int i = 0; i < s->start_count; i++)
-            s->due[i] = s->way;
-    int most = (pair ? PAIR_TRIALS : TRIALS) + (int)(IN_TIME * s->start_count * way / s->margin);
+            s->due[i] = s->moved;
+    int most = (pair ? PAIR_TRIALS : TRIALS) + (int)(IN_TIME * s->start_count * moved / s->margin);
     if (all)
         most = s->start_count;
     try_parts(s, row, &e, &list, most);
     s->fresh = false;
     double within = kept_within(row, &e, &list, s->margin);
-    for (int k = GW_BOUND_PLACES; k < list.count; k++) /* supports that have been lifted */
+    for (int k = GW_BOUND_MINIMA; k < list.count; k++) /* supports that have been lifted */
         if (!(list.far[k] < kept_of(row, &e) + 2 * s->flat) && !list.touches[k])
             list.of[k]->known = false;
     for (int k = 0; k < list.count && !row->nearest; k++) {

@@ -1,5 +1,5 @@
 /*
- * Contact places of unilateral contacts of curved surfaces, the local minima of their distance:
+ * Contact points of unilateral contacts of curved surfaces, the local minima of their distance:
  * search, tracking, and evaluation within a step. Equations: surface_contact.c. RT safe.
  *
  * A rim that lies nearly flat on a surface has no distinct lowest point: over a plane the relative
@@ -30,18 +30,18 @@
 /* Closest points are a minimum of the distance where both H and K are positive definite; with a
  * penetration above this share of the size the bodies are on the wrong sides of each other. */
 #define DEEPEST     0.5
-#define SAME        1e-3 /* of the size: places nearer than this are the same */
+#define SAME        1e-3 /* of the size: contact points nearer than this are the same */
 #define FLAT        0.9  /* cosine: a rim whose axis is nearer to the normal lies nearly flat */
 #define NEARLY_FLAT 0.05 /* of the inverse radius: points with less curvature are pinned */
 #define NARROW                                                                                     \
     0.5 /* of the inverse size: less relative curvature, and the surfaces come near                \
-           one another beside the place */
+           one another beside the contact point */
 #define LEVEL                                                                                      \
     0.04 /* of the inverse size: less relative curvature, and the contact is nearly along a line   \
           */
 #define AT_EDGE      1e-9 /* of the size: a point this near to an edge is at it */
-#define BESIDE       0.1  /* of the size: places so little past an edge are followed */
-#define NEAR_EDGE    0.1  /* n . t of an edge below which the sheet's place is followed as well */
+#define BESIDE       0.1  /* of the size: contact points so little past an edge are followed */
+#define NEAR_EDGE    0.1  /* n . t of an edge below which the sheet's is followed as well */
 #define RIM_SUPPORTS GW_CONTACT_SUPPORTS
 #define RIM_STARTS   6   /* starts around a rim whose lowest point was lost, */
 #define RIM_TURN     2.4 /* rad, from each to the next */
@@ -56,22 +56,23 @@ static gw_body_frame frame_at(const gw_pose *world_from_body)
     return (gw_body_frame){.turn = gw_quat_to_mat3(world_from_body->q), .p = world_from_body->p};
 }
 
-static bool is_place(const gw_normal_system *s, double size, double *gap)
+static bool is_point(const gw_normal_system *s, double size, double *gap)
 {
     *gap = gw_dot(s->n, s->d);
     return !s->a.beyond && !s->b.beyond && is_positive(s->h, 2) && is_positive(s->k, s->a.count) &&
            *gap > -DEEPEST * size;
 }
 
-/* Keeps the relative curvature at a place; one nearly along a line is pinned to its section. */
+/* Keeps the relative curvature at a contact point; one nearly along a line is pinned to its
+ * section. */
 static void note_curvature(const gw_closure_contact *k, const gw_body_frame *a,
                            const gw_body_frame *b, const gw_normal_system *s,
-                           gw_contact_place *place)
+                           gw_contact_point *point)
 {
-    place->now.curvature = place->known ? gw_least_relative_curvature(s) : 0;
-    if (place->known && gw_contact_may_be_line(k) &&
-        place->now.curvature * gw_contact_size(k) < LEVEL)
-        gw_line_contact_pin(k, a, b, s, place);
+    point->now.curvature = point->known ? gw_least_relative_curvature(s) : 0;
+    if (point->known && gw_contact_may_be_line(k) &&
+        point->now.curvature * gw_contact_size(k) < LEVEL)
+        gw_line_contact_pin(k, a, b, s, point);
 }
 
 /* ---- edges of sheets ------------------------------------------------------------------------- */
@@ -117,52 +118,52 @@ double gw_edge_opening(const gw_surface *edge, const double *z, const gw_body_fr
     return gw_dot(gw_mat3_tmul(&frame->turn, n), into_sheet(edge, at, k, upper));
 }
 
-/* The way (m) by which a place is past edges of its surfaces, at most. */
-static double way_past_edges(const gw_closure_contact *k, const gw_contact_place *place)
+/* The distance (m) by which a contact point is past edges of its surfaces, at most. */
+static double way_past_edges(const gw_closure_contact *k, const gw_contact_point *point)
 {
     double most = 0;
     for (int side = 0; side < 2; side++) {
         const gw_nurbs *shape = (side ? &k->on_b : &k->on_a)->nurbs;
         gw_edge edge;
         for (int i = 0; shape && i < shape->dimension; i++)
-            if (gw_edge_at(shape, side, i, (side ? place->b : place->a)[i], false, &edge))
+            if (gw_edge_at(shape, side, i, (side ? point->b : point->a)[i], false, &edge))
                 most = fmax(most, fabs(edge.past));
     }
     return most;
 }
 
 /* is_place(), or one that is a little past an edge, which has a contact of its own. */
-static bool is_place_or_beside(const gw_closure_contact *k, const gw_contact_place *place,
+static bool is_point_or_beside(const gw_closure_contact *k, const gw_contact_point *point,
                                gw_normal_system *s, double *gap)
 {
     bool beside = k->edged && (s->a.beyond || s->b.beyond) &&
-                  way_past_edges(k, place) < BESIDE * gw_contact_size(k);
+                  way_past_edges(k, point) < BESIDE * gw_contact_size(k);
     if (beside)
         s->a.beyond = s->b.beyond = false;
-    return is_place(s, gw_contact_size(k), gap);
+    return is_point(s, gw_contact_size(k), gap);
 }
 
-/* True where a contact is open since its place is past an edge, or the sheet is nearer than the
- * edge. */
+/* True where a contact is open since its contact point is past an edge, or the sheet is nearer than
+ * the edge. */
 static bool is_elsewhere(const gw_closure_contact *k, const gw_body_frame *a,
-                         const gw_contact_place *place, bool beyond, gw_vec3 n)
+                         const gw_contact_point *point, bool beyond, gw_vec3 n)
 {
-    if (k->on_a.sheet && gw_edge_opening(&k->on_a, place->a, a, n) < -GW_EDGE_OPENS)
+    if (k->on_a.sheet && gw_edge_opening(&k->on_a, point->a, a, n) < -GW_EDGE_OPENS)
         return true;
     return k->edged && beyond;
 }
 
-/* The sheet's place from that of its edge (`exchanged`: the sheet is on b). */
-static gw_contact_place place_from_edge(const gw_closure_contact *edge, bool exchanged,
-                                        const gw_contact_place *at)
+/* The sheet's contact point from that of its edge (`exchanged`: the sheet is on b). */
+static gw_contact_point point_from_edge(const gw_closure_contact *edge, bool exchanged,
+                                        const gw_contact_point *at)
 {
-    gw_contact_place place = {.known = true};
+    gw_contact_point point = {.known = true};
     int k = edge->on_a.end / 2;
-    double *on_sheet = exchanged ? place.b : place.a;
-    memcpy(exchanged ? place.a : place.b, at->b, sizeof place.a);
+    double *on_sheet = exchanged ? point.b : point.a;
+    memcpy(exchanged ? point.a : point.b, at->b, sizeof point.a);
     on_sheet[1 - k] = at->a[0];
     on_sheet[k] = end_of(edge->on_a.sheet, k, edge->on_a.end % 2);
-    return place;
+    return point;
 }
 
 static bool is_same_surface(const gw_surface *x, const gw_surface *y)
@@ -180,8 +181,8 @@ static bool corner_on_edge(const gw_surface *edge, const gw_surface *corner, dou
 }
 
 /* Between an edge and a corner of the same sheet. */
-static bool place_at_corner(const gw_closure_contact *from, const gw_closure_contact *to,
-                            gw_contact_place *place)
+static bool point_at_corner(const gw_closure_contact *from, const gw_closure_contact *to,
+                            gw_contact_point *point)
 {
     bool leaves = from->on_a.kind == GW_SURFACE_CORNER;
     double at;
@@ -190,14 +191,14 @@ static bool place_at_corner(const gw_closure_contact *from, const gw_closure_con
         return false;
     double per = edge->nurbs->size /
                  fabs(edge->nurbs->direction[0].high - edge->nurbs->direction[0].low); /* about */
-    if (!leaves && fabs(from->place.a[0] - at) * per > AT_EDGE * edge->nurbs->size)
+    if (!leaves && fabs(from->point.a[0] - at) * per > AT_EDGE * edge->nurbs->size)
         return false;
-    *place = (gw_contact_place){.known = true, .a = {leaves ? at : 0, 0, 0}};
-    memcpy(place->b, from->place.b, sizeof place->b);
+    *point = (gw_contact_point){.known = true, .a = {leaves ? at : 0, 0, 0}};
+    memcpy(point->b, from->point.b, sizeof point->b);
     return true;
 }
 
-/* True if a place on a sheet is at the lower or upper end of parameter k. */
+/* True if a contact point on a sheet is at the lower or upper end of parameter k. */
 static bool is_at_end(const gw_nurbs *sheet, const double *on_sheet, int k, bool upper)
 {
     gw_edge edge;
@@ -206,25 +207,25 @@ static bool is_at_end(const gw_nurbs *sheet, const double *on_sheet, int k, bool
 }
 
 /* From a sheet (on b if `exchanged`) to its edge or corner. */
-static bool place_on_end(const gw_closure_contact *from, const gw_surface *end, bool exchanged,
-                         gw_contact_place *place)
+static bool point_on_end(const gw_closure_contact *from, const gw_surface *end, bool exchanged,
+                         gw_contact_point *point)
 {
-    const double *on_sheet = exchanged ? from->place.b : from->place.a;
+    const double *on_sheet = exchanged ? from->point.b : from->point.a;
     bool corner = end->kind == GW_SURFACE_CORNER;
     int k = corner ? 0 : end->end / 2;
-    *place = (gw_contact_place){.known = true, .a = {corner ? 0 : on_sheet[1 - k], 0, 0}};
-    memcpy(place->b, exchanged ? from->place.a : from->place.b, sizeof place->b);
+    *point = (gw_contact_point){.known = true, .a = {corner ? 0 : on_sheet[1 - k], 0, 0}};
+    memcpy(point->b, exchanged ? from->point.a : from->point.b, sizeof point->b);
     return is_at_end(end->sheet, on_sheet, k, end->end & 1) &&
            (!corner || is_at_end(end->sheet, on_sheet, 1, end->end >> 1));
 }
 
-bool gw_contact_place_across(const gw_closure_contact *from, const gw_closure_contact *to,
-                             bool exchanged, gw_contact_place *place)
+bool gw_contact_point_across(const gw_closure_contact *from, const gw_closure_contact *to,
+                             bool exchanged, gw_contact_point *point)
 {
     bool corners[2] = {from->on_a.kind == GW_SURFACE_CORNER, to->on_a.kind == GW_SURFACE_CORNER};
     if (from->on_a.sheet && to->on_a.sheet)
         return corners[0] != corners[1] && !exchanged && is_same_surface(&from->on_b, &to->on_b) &&
-               place_at_corner(from, to, place);
+               point_at_corner(from, to, point);
     const gw_closure_contact *edge = to->on_a.sheet ? to : from;
     const gw_closure_contact *whole = to->on_a.sheet ? from : to;
     const gw_surface *sheet = exchanged ? &whole->on_b : &whole->on_a;
@@ -233,27 +234,27 @@ bool gw_contact_place_across(const gw_closure_contact *from, const gw_closure_co
         !is_same_surface(other, &edge->on_b))
         return false;
     if (edge == to)
-        return place_on_end(from, &to->on_a, exchanged, place);
+        return point_on_end(from, &to->on_a, exchanged, point);
     const gw_nurbs_direction *along = &sheet->nurbs->direction[1 - edge->on_a.end / 2];
-    *place = place_from_edge(edge, exchanged, &from->place);
-    return along->closed || (from->place.a[0] >= along->low && from->place.a[0] <= along->high);
+    *point = point_from_edge(edge, exchanged, &from->point);
+    return along->closed || (from->point.a[0] >= along->low && from->point.a[0] <= along->high);
 }
 
 bool gw_closure_contact_from_edge(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
                                   const gw_closure_contact *edge, bool exchanged,
-                                  gw_contact_place *place, double *gap)
+                                  gw_contact_point *point, double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     const gw_body_frame *frame = exchanged ? &frame_b : &frame_a;
     const gw_body_frame *other = exchanged ? &frame_a : &frame_b;
-    gw_vec3 n = gw_patch_at(&edge->on_b, edge->place.b, other).n;
-    assert(edge->on_a.sheet && edge->place.known);
+    gw_vec3 n = gw_patch_at(&edge->on_b, edge->point.b, other).n;
+    assert(edge->on_a.sheet && edge->point.known);
     if (edge->on_a.kind == GW_SURFACE_CORNER ||
-        gw_edge_opening(&edge->on_a, edge->place.a, frame, edge->inside ? gw_neg(n) : n) >
+        gw_edge_opening(&edge->on_a, edge->point.a, frame, edge->inside ? gw_neg(n) : n) >
             NEAR_EDGE)
         return false;
-    *place = place_from_edge(edge, exchanged, &edge->place);
-    return gw_closure_contact_follow(k, a, b, place, gap);
+    *point = point_from_edge(edge, exchanged, &edge->point);
+    return gw_closure_contact_follow(k, a, b, point, gap);
 }
 
 static bool may_lie_flat(const gw_closure_contact *k)
@@ -261,17 +262,17 @@ static bool may_lie_flat(const gw_closure_contact *k)
     return k->on_a.kind == GW_SURFACE_RIM && k->on_b.kind != GW_SURFACE_PLANE;
 }
 
-bool gw_closure_contact_has_places(const gw_closure_contact *k)
+bool gw_closure_contact_has_points(const gw_closure_contact *k)
 {
     return gw_surface_contact_is_general(k);
 }
 
-int gw_closure_contact_places(const gw_closure_contact *k)
+int gw_closure_contact_points(const gw_closure_contact *k)
 {
     bool one = !k->on_a.nurbs && !k->on_b.nurbs && !k->inside && !may_lie_flat(k);
     if (k->on_a.sheet)
         return !k->on_a.nurbs || k->on_a.nurbs->direction[0].count == 2 ? 1 : 2;
-    return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_PLACES;
+    return !gw_surface_contact_is_general(k) || one ? 1 : GW_CONTACT_POINTS;
 }
 
 /*
@@ -283,7 +284,7 @@ static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw
                          double radius, double z[3], gw_contact_state *state)
 {
     double size = gw_contact_size(k);
-    gw_branch_way way = {.steps = 0};
+    gw_branch_length length = {.steps = 0};
     bool last = false;
     for (int i = 0; i <= GW_NEWTON_STEPS; i++) {
         gw_patch p = gw_patch_at(&k->on_b, z, b);
@@ -302,7 +303,7 @@ static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw
         for (int j = 0; j < 2; j++)
             y[j] = inverse[j][0] * right[0] + inverse[j][1] * right[1];
         double far = hypot(y[0], y[1]);
-        if (!isfinite(far) || !gw_branch_way_add(&way, far, size))
+        if (!isfinite(far) || !gw_branch_length_add(&length, far, size))
             return false;
         last = far < GW_CONVERGED * size;
         gw_patch_move(&k->on_b, &p, y, z);
@@ -312,60 +313,60 @@ static bool closest_near(const gw_closure_contact *k, const gw_body_frame *b, gw
 
 /* A point fixed to a rim that lies nearly flat. */
 static bool pin_rim_point(const gw_closure_contact *k, const gw_body_frame *a,
-                          const gw_body_frame *b, gw_contact_place *place, double *gap)
+                          const gw_body_frame *b, gw_contact_point *point, double *gap)
 {
     gw_contact_state x = {.gap = 0};
-    gw_vec3 axis = gw_mat3_mul(&a->turn, k->on_a.axis), at = gw_patch_at(&k->on_a, place->a, a).p;
-    place->pinned = true;
-    place->known = closest_near(k, b, at, 0, place->b, &x) && fabs(gw_dot(axis, x.n)) > FLAT &&
+    gw_vec3 axis = gw_mat3_mul(&a->turn, k->on_a.axis), at = gw_patch_at(&k->on_a, point->a, a).p;
+    point->pinned = true;
+    point->known = closest_near(k, b, at, 0, point->b, &x) && fabs(gw_dot(axis, x.n)) > FLAT &&
                    x.gap > -DEEPEST * gw_contact_size(k);
     *gap = x.gap;
-    return place->known;
+    return point->known;
 }
 
-/* The place of a rim that lies nearly flat, whose lowest point was found or not: pinned if the
- * relative curvature is small. False if the rim does not lie flat. */
+/* The contact point of a rim that lies nearly flat, whose lowest point was found or not: pinned if
+ * the relative curvature is small. False if the rim does not lie flat. */
 static bool lowest_of_flat(const gw_closure_contact *k, const gw_body_frame *a,
-                           const gw_body_frame *b, const gw_contact_place *was, gw_normal_system *s,
-                           gw_contact_place *place, double *gap)
+                           const gw_body_frame *b, const gw_contact_point *was, gw_normal_system *s,
+                           gw_contact_point *point, double *gap)
 {
     double size = gw_contact_size(k), r = k->on_a.radius;
-    gw_contact_place at = *was;
+    gw_contact_point at = *was;
     at.pinned = false;
-    if (!place->known && gw_common_normal_follow(k, a, b, GW_DESCEND, &at, s) &&
-        is_place(s, size, gap)) {
-        *place = at;
-        place->known = true;
+    if (!point->known && gw_common_normal_follow(k, a, b, GW_DESCEND, &at, s) &&
+        is_point(s, size, gap)) {
+        *point = at;
+        point->known = true;
     }
-    if (place->known && !(s->k[0][0] * r < NEARLY_FLAT))
+    if (point->known && !(s->k[0][0] * r < NEARLY_FLAT))
         return true;
-    at = place->known ? *place : *was;
+    at = point->known ? *point : *was;
     if (!pin_rim_point(k, a, b, &at, gap))
         return false;
-    *place = at;
-    if (gw_normal_system_at(k, a, b, place, s) && fabs(gw_dot(s->a.t[0], s->n)) > NEARLY_FLAT)
-        place->known = false;
+    *point = at;
+    if (gw_normal_system_at(k, a, b, point, s) && fabs(gw_dot(s->a.t[0], s->n)) > NEARLY_FLAT)
+        point->known = false;
     return true;
 }
 
 bool gw_closure_contact_lowest(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                               double turn, const gw_contact_place *near, gw_contact_place *place,
+                               double turn, const gw_contact_point *near, gw_contact_point *point,
                                double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    *place = *near;
+    *point = *near;
     if (!may_lie_flat(k)) {
         gw_normal_system s;
-        place->pinned = place->exchanged = false;
-        place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
-                       is_place(&s, gw_contact_size(k), gap);
-        note_curvature(k, &frame_a, &frame_b, &s, place);
-        return place->known;
+        point->pinned = point->exchanged = false;
+        point->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, point, &s) &&
+                       is_point(&s, gw_contact_size(k), gap);
+        note_curvature(k, &frame_a, &frame_b, &s, point);
+        return point->known;
     }
-    place->a[0] += turn;
-    place->known = pin_rim_point(k, &frame_a, &frame_b, place, gap) &&
-                   gw_closure_contact_follow(k, a, b, place, gap);
-    return place->known;
+    point->a[0] += turn;
+    point->known = pin_rim_point(k, &frame_a, &frame_b, point, gap) &&
+                   gw_closure_contact_follow(k, a, b, point, gap);
+    return point->known;
 }
 
 int gw_closure_contact_supports(const gw_closure_contact *k)
@@ -374,28 +375,28 @@ int gw_closure_contact_supports(const gw_closure_contact *k)
 }
 
 bool gw_closure_contact_support(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                                int i, gw_contact_place *place, double *gap)
+                                int i, gw_contact_point *point, double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     assert(i >= 0 && i < gw_closure_contact_supports(k));
     if (!may_lie_flat(k))
-        return place->known && gw_line_contact_follow(k, &frame_a, &frame_b, place, gap);
-    if (!place->known) {
-        *place = (gw_contact_place){.a = {2 * GW_PI * i / RIM_SUPPORTS, 0, 0}};
-        gw_surface_place_near(&k->on_b,
-                              gw_into_body(&frame_b, gw_patch_at(&k->on_a, place->a, &frame_a).p),
-                              place->b);
+        return point->known && gw_line_contact_follow(k, &frame_a, &frame_b, point, gap);
+    if (!point->known) {
+        *point = (gw_contact_point){.a = {2 * GW_PI * i / RIM_SUPPORTS, 0, 0}};
+        gw_surface_point_near(&k->on_b,
+                              gw_into_body(&frame_b, gw_patch_at(&k->on_a, point->a, &frame_a).p),
+                              point->b);
     }
-    return pin_rim_point(k, &frame_a, &frame_b, place, gap);
+    return pin_rim_point(k, &frame_a, &frame_b, point, gap);
 }
 
-/* The place of a surface near the point x of its body's frame; on a free-form surface by local
- * descent from z, which is cheap however far the bodies moved. */
+/* The contact point of a surface near the point x of its body's frame; on a free-form surface by
+ * local descent from z, which is cheap however far the bodies moved. */
 static void follow_near(const gw_surface *s, gw_vec3 x, double z[3])
 {
     gw_nurbs_point at;
     if (!s->nurbs) {
-        gw_surface_place_near(s, x, z);
+        gw_surface_point_near(s, x, z);
         return;
     }
     gw_nurbs_follow(s->nurbs, gw_unrotate(s->turn, gw_sub(x, s->point)), z, NULL, &at);
@@ -403,23 +404,23 @@ static void follow_near(const gw_surface *s, gw_vec3 x, double z[3])
 }
 
 bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                               gw_contact_place *place, double *gap)
+                               gw_contact_point *point, double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    const gw_contact_place was = *place;
+    const gw_contact_point was = *point;
     double size = gw_contact_size(k), there;
     gw_normal_system s;
-    assert(place->known);
-    place->pinned = place->exchanged = false;
-    place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_ON_BRANCH, place, &s) &&
-                   is_place_or_beside(k, place, &s, gap);
-    if (may_lie_flat(k) && lowest_of_flat(k, &frame_a, &frame_b, &was, &s, place, gap))
-        return place->known;
-    /* otherwise, as over a kink, from the closest points to the former place; of a rim from several
-     * points, as its lowest point moves around when the rim passes a flat pose */
-    int starts = place->known ? 0 : k->on_a.kind == GW_SURFACE_RIM ? RIM_STARTS : 1;
-    for (int i = 0; i < starts && !(i == 1 && place->known); i++) {
-        gw_contact_place at = was;
+    assert(point->known);
+    point->pinned = point->exchanged = false;
+    point->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_ON_BRANCH, point, &s) &&
+                   is_point_or_beside(k, point, &s, gap);
+    if (may_lie_flat(k) && lowest_of_flat(k, &frame_a, &frame_b, &was, &s, point, gap))
+        return point->known;
+    /* otherwise, as over a kink, from the closest points to the former contact point; of a rim from
+     * several points, as its lowest point moves around when the rim passes a flat pose */
+    int starts = point->known ? 0 : k->on_a.kind == GW_SURFACE_RIM ? RIM_STARTS : 1;
+    for (int i = 0; i < starts && !(i == 1 && point->known); i++) {
+        gw_contact_point at = was;
         at.a[0] += i > 0 ? i * RIM_TURN : 0;
         follow_near(&k->on_b, gw_into_body(&frame_b, gw_patch_at(&k->on_a, at.a, &frame_a).p),
                     at.b);
@@ -429,16 +430,16 @@ bool gw_closure_contact_follow(const gw_closure_contact *k, const gw_pose *a, co
         if (gw_common_normal_follow(k, &frame_a, &frame_b,
                                     gw_surface_is_curve(&k->on_a) ? GW_DESCEND : GW_ON_BRANCH, &at,
                                     &s) &&
-            is_place(&s, size, &there) && !(place->known && there >= *gap))
-            *place = at, *gap = there;
+            is_point(&s, size, &there) && !(point->known && there >= *gap))
+            *point = at, *gap = there;
     }
-    note_curvature(k, &frame_a, &frame_b, &s, place);
-    return place->known;
+    note_curvature(k, &frame_a, &frame_b, &s, point);
+    return point->known;
 }
 
-bool gw_closure_contact_is_narrow(const gw_closure_contact *k, const gw_contact_place *place)
+bool gw_closure_contact_is_narrow(const gw_closure_contact *k, const gw_contact_point *point)
 {
-    return !may_lie_flat(k) && place->now.curvature * gw_contact_size(k) < NARROW;
+    return !may_lie_flat(k) && point->now.curvature * gw_contact_size(k) < NARROW;
 }
 
 /* The centre of a surface (world). */
@@ -453,31 +454,31 @@ static gw_vec3 centre_of(const gw_surface *s, const gw_body_frame *frame)
 
 /* Sets the point of a that belongs to that of b in a start: towards it from a's centre. */
 static void start_on_a(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                       gw_contact_place *at)
+                       gw_contact_point *at)
 {
     gw_patch below = gw_patch_at(&k->on_b, at->b, b);
     gw_vec3 down = gw_scale(k->inside ? 1 : -1, below.n);
     if (k->on_a.kind == GW_SURFACE_SPHERE)
-        gw_surface_place_near(&k->on_a, gw_add(k->on_a.point, gw_into_body(a, gw_add(a->p, down))),
+        gw_surface_point_near(&k->on_a, gw_add(k->on_a.point, gw_into_body(a, gw_add(a->p, down))),
                               at->a);
     else
-        gw_surface_place_near(&k->on_a, gw_into_body(a, below.p), at->a);
+        gw_surface_point_near(&k->on_a, gw_into_body(a, below.p), at->a);
 }
 
 /* The start of a search: below a's centre, or at a sample; false: no such sample. */
 static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                     int trial, gw_contact_place *at)
+                     int trial, gw_contact_point *at)
 {
     bool ball = k->on_a.kind == GW_SURFACE_SPHERE;
-    *at = (gw_contact_place){.known = true};
+    *at = (gw_contact_point){.known = true};
     if (trial > 0 && !ball) {
         if (!gw_surface_sample(&k->on_a, trial - 1, at->a))
             return false;
-        gw_surface_place_near(&k->on_b, gw_into_body(b, gw_patch_at(&k->on_a, at->a, a).p), at->b);
+        gw_surface_point_near(&k->on_b, gw_into_body(b, gw_patch_at(&k->on_a, at->a, a).p), at->b);
         return true;
     }
     if (trial == 0)
-        gw_surface_place_near(&k->on_b, gw_into_body(b, centre_of(&k->on_a, a)), at->b);
+        gw_surface_point_near(&k->on_b, gw_into_body(b, centre_of(&k->on_a, a)), at->b);
     else if (!gw_surface_sample(&k->on_b, trial - 1, at->b))
         return false;
     start_on_a(k, a, b, at);
@@ -485,28 +486,28 @@ static bool start_of(const gw_closure_contact *k, const gw_body_frame *a, const 
 }
 
 bool gw_closure_contact_below(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                              gw_contact_place *place)
+                              gw_contact_point *point)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    return !gw_surface_is_curve(&k->on_a) && start_of(k, &frame_a, &frame_b, 0, place);
+    return !gw_surface_is_curve(&k->on_a) && start_of(k, &frame_a, &frame_b, 0, point);
 }
 
-void gw_closure_contact_pin(const gw_closure_contact *k, const gw_contact_place *support,
-                            gw_contact_place *place)
+void gw_closure_contact_pin(const gw_closure_contact *k, const gw_contact_point *support,
+                            gw_contact_point *point)
 {
-    place->pinned = true;
-    place->exchanged = support->exchanged;
-    place->faces_in = support->faces_in;
-    place->along = support->along;
-    place->through = gw_raw_patch_at(support->exchanged ? &k->on_b : &k->on_a,
-                                     support->exchanged ? place->b : place->a)
+    point->pinned = true;
+    point->exchanged = support->exchanged;
+    point->faces_in = support->faces_in;
+    point->along = support->along;
+    point->through = gw_raw_patch_at(support->exchanged ? &k->on_b : &k->on_a,
+                                     support->exchanged ? point->b : point->a)
                          .p;
 }
 
 #define UNDER_NEAR 0.01 /* m: farther surfaces are left to the complete search */
 
 bool gw_closure_contact_find_under(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                                   gw_contact_place *under, gw_contact_place *place, double *gap)
+                                   gw_contact_point *under, gw_contact_point *point, double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     gw_vec3 middle = gw_add(a->p, gw_mat3_mul(&frame_a.turn, k->on_a.point));
@@ -514,18 +515,18 @@ bool gw_closure_contact_find_under(const gw_closure_contact *k, const gw_pose *a
     gw_contact_state x;
     gw_normal_system s;
     if (!under->known)
-        gw_surface_place_near(&k->on_b, gw_into_body(&frame_b, middle), under->b);
+        gw_surface_point_near(&k->on_b, gw_into_body(&frame_b, middle), under->b);
     under->known = closest_near(k, &frame_b, middle, 0, under->b, &x);
     if (!under->known)
         return false;
-    *place = *under;
-    gw_surface_place_near(&k->on_a, gw_into_body(&frame_a, x.c), place->a);
-    gw_vec3 d = gw_sub(gw_patch_at(&k->on_a, place->a, &frame_a).p, x.c);
+    *point = *under;
+    gw_surface_point_near(&k->on_a, gw_into_body(&frame_a, x.c), point->a);
+    gw_vec3 d = gw_sub(gw_patch_at(&k->on_a, point->a, &frame_a).p, x.c);
     if (!(fabs(gw_dot(d, x.n)) < UNDER_NEAR))
         return false;
-    place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
-                   is_place(&s, size, gap);
-    return place->known;
+    point->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, point, &s) &&
+                   is_point(&s, size, gap);
+    return point->known;
 }
 
 /* At an edge of a surface, or an end of a curve, or past it. */
@@ -547,7 +548,7 @@ static bool is_at_edge(const gw_surface *s, const double *z)
 
 /* True if a overlaps the point of an edge of b that is closest to its centre. */
 static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
-                          const gw_body_frame *b, const gw_contact_place *at)
+                          const gw_body_frame *b, const gw_contact_point *at)
 {
     double size = gw_contact_size(k);
     if (k->on_a.kind == GW_SURFACE_FREE_FORM && k->edged && !is_at_edge(&k->on_a, at->a)) {
@@ -562,10 +563,10 @@ static bool overlaps_edge(const gw_closure_contact *k, const gw_body_frame *a,
                (1 - OVER_EDGE) * k->on_a.radius;
 }
 
-/* Distance of the two points of a place (m), negative on penetration; at an edge only if a ball
- * overlaps it. */
+/* Distance of the two points of a contact point (m), negative on penetration; at an edge only if a
+ * ball overlaps it. */
 static double signed_gap(const gw_closure_contact *k, const gw_body_frame *a,
-                         const gw_body_frame *b, const gw_contact_place *at)
+                         const gw_body_frame *b, const gw_contact_point *at)
 {
     gw_vec3 d = gw_sub(gw_patch_at(&k->on_a, at->a, a).p, gw_patch_at(&k->on_b, at->b, b).p);
     gw_vec3 n = gw_patch_at(&k->on_b, at->b, b).n;
@@ -577,10 +578,10 @@ static double signed_gap(const gw_closure_contact *k, const gw_body_frame *a,
 }
 
 bool gw_closure_contact_conforms(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                                 const gw_contact_place *place)
+                                 const gw_contact_point *point)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    gw_contact_place at = *place;
+    gw_contact_point at = *point;
     gw_normal_system s;
     if (!at.known && !start_of(k, &frame_a, &frame_b, 0, &at))
         return false;
@@ -595,15 +596,15 @@ bool gw_closure_contact_conforms(const gw_closure_contact *k, const gw_pose *a, 
            fabs(gw_least_relative_curvature(&s)) < GW_CONFORMING / gw_contact_size(k);
 }
 
-/* Descends from a start; true where that leads to a place. */
+/* Descends from a start; true where that leads to a contact point. */
 static bool descend(const gw_closure_contact *k, const gw_body_frame *a, const gw_body_frame *b,
-                    gw_contact_place *place, double *gap)
+                    gw_contact_point *point, double *gap)
 {
     gw_normal_system s;
-    place->known = gw_common_normal_follow(k, a, b, GW_DESCEND, place, &s) &&
-                   is_place(&s, gw_contact_size(k), gap);
-    note_curvature(k, a, b, &s, place);
-    return place->known;
+    point->known = gw_common_normal_follow(k, a, b, GW_DESCEND, point, &s) &&
+                   is_point(&s, gw_contact_size(k), gap);
+    note_curvature(k, a, b, &s, point);
+    return point->known;
 }
 
 /* Radius of a ball about a surface's centre that contains it. */
@@ -618,7 +619,7 @@ static double radius_of(const gw_surface *s)
     return s->kind == GW_SURFACE_CYLINDER ? hypot(s->radius, s->half_length) : s->radius;
 }
 
-/* The way of a surface's points relative to the other body (m), at most. */
+/* The displacement of a surface's points relative to the other body (m), at most. */
 static double way_of(const gw_surface *s, const gw_pose *then, const gw_pose *now)
 {
     const gw_body_frame home = {.turn = gw_quat_to_mat3(gw_quat_identity())};
@@ -640,11 +641,12 @@ double gw_closure_contact_moved(const gw_closure_contact *k, const gw_pose *then
     return way_of(&k->on_b, &back_then, &back_now);
 }
 
-/* Of an edge and a surface b that is smaller: places from the points of the edge near b's centre.
+/* Of an edge and a surface b that is smaller: contact points from the points of the edge near b's
+ * centre.
  */
 static int find_near_edge(const gw_closure_contact *k, const gw_body_frame *a,
                           const gw_body_frame *b, double reach,
-                          gw_contact_place places[GW_CONTACT_MINIMA],
+                          gw_contact_point points[GW_CONTACT_MINIMA],
                           double gaps[GW_CONTACT_MINIMA])
 {
     const gw_surface *edge = &k->on_a;
@@ -652,10 +654,10 @@ static int find_near_edge(const gw_closure_contact *k, const gw_body_frame *a,
     int found = 0, cells = GW_NURBS_TICK_CELLS;
     double radius = radius_of(&k->on_b);
     if (edge->kind == GW_SURFACE_CORNER) {
-        gw_contact_place at = {.known = true};
-        gw_surface_place_near(&k->on_b, gw_into_body(b, gw_patch_at(edge, at.a, a).p), at.b);
-        places[0] = at;
-        return descend(k, a, b, &places[0], &gaps[0]);
+        gw_contact_point at = {.known = true};
+        gw_surface_point_near(&k->on_b, gw_into_body(b, gw_patch_at(edge, at.a, a).p), at.b);
+        points[0] = at;
+        return descend(k, a, b, &points[0], &gaps[0]);
     }
     if (radius > radius_of(edge))
         return -1;
@@ -663,19 +665,19 @@ static int find_near_edge(const gw_closure_contact *k, const gw_body_frame *a,
     int count = gw_nurbs_minima(edge->nurbs, gw_unrotate(edge->turn, centre), radius + reach,
                                 &cells, GW_CONTACT_MINIMA, minima);
     for (int i = 0; i < count; i++) {
-        gw_contact_place at = {.known = true, .a = {minima[i].parameter[0], 0, 0}};
-        gw_surface_place_near(&k->on_b, gw_into_body(b, gw_patch_at(edge, at.a, a).p), at.b);
+        gw_contact_point at = {.known = true, .a = {minima[i].parameter[0], 0, 0}};
+        gw_surface_point_near(&k->on_b, gw_into_body(b, gw_patch_at(edge, at.a, a).p), at.b);
         bool known = !descend(k, a, b, &at, &gaps[found]);
         for (int j = 0; j < found; j++)
-            known = known || gw_closure_contact_same(k, &places[j], &at);
+            known = known || gw_closure_contact_same(k, &points[j], &at);
         if (!known)
-            places[found++] = at;
+            points[found++] = at;
     }
     return found;
 }
 
 int gw_closure_contact_find_near(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                                 double reach, gw_contact_place places[GW_CONTACT_MINIMA],
+                                 double reach, gw_contact_point points[GW_CONTACT_MINIMA],
                                  double gaps[GW_CONTACT_MINIMA])
 {
     const gw_surface *on_b = &k->on_b;
@@ -683,7 +685,7 @@ int gw_closure_contact_find_near(const gw_closure_contact *k, const gw_pose *a, 
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     int found = 0, cells = GW_NURBS_TICK_CELLS;
     if (k->on_a.sheet)
-        return find_near_edge(k, &frame_a, &frame_b, reach, places, gaps);
+        return find_near_edge(k, &frame_a, &frame_b, reach, points, gaps);
     if (on_b->kind != GW_SURFACE_FREE_FORM || k->on_a.kind == GW_SURFACE_RIM ||
         k->on_a.kind == GW_SURFACE_CURVE)
         return -1;
@@ -691,40 +693,40 @@ int gw_closure_contact_find_near(const gw_closure_contact *k, const gw_pose *a, 
     int count = gw_nurbs_minima(on_b->nurbs, gw_unrotate(on_b->turn, centre),
                                 radius_of(&k->on_a) + reach, &cells, GW_CONTACT_MINIMA, minima);
     for (int i = 0; i < count; i++) {
-        gw_contact_place at = {.known = true};
+        gw_contact_point at = {.known = true};
         at.b[0] = minima[i].parameter[0], at.b[1] = minima[i].parameter[1];
         start_on_a(k, &frame_a, &frame_b, &at);
         bool known = !descend(k, &frame_a, &frame_b, &at, &gaps[found]);
         for (int j = 0; j < found; j++)
-            known = known || gw_closure_contact_same(k, &places[j], &at);
+            known = known || gw_closure_contact_same(k, &points[j], &at);
         if (!known)
-            places[found++] = at;
+            points[found++] = at;
     }
     return found;
 }
 
 bool gw_closure_contact_find(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                             int trial, gw_contact_place *place, double *gap)
+                             int trial, gw_contact_point *point, double *gap)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     double found;
     assert(trial >= 0 && trial < GW_CONTACT_TRIALS);
-    place->known = start_of(k, &frame_a, &frame_b, trial, place);
-    *gap = place->known ? signed_gap(k, &frame_a, &frame_b, place) : HUGE_VAL;
-    if (!place->known)
+    point->known = start_of(k, &frame_a, &frame_b, trial, point);
+    *gap = point->known ? signed_gap(k, &frame_a, &frame_b, point) : HUGE_VAL;
+    if (!point->known)
         return false;
-    const gw_contact_place start = *place;
-    if (descend(k, &frame_a, &frame_b, place, &found)) {
+    const gw_contact_point start = *point;
+    if (descend(k, &frame_a, &frame_b, point, &found)) {
         *gap = found;
         return true;
     }
-    *place = start;
-    place->known = false;
+    *point = start;
+    point->known = false;
     return false;
 }
 
 bool gw_closure_contact_find_beside(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b,
-                                    const gw_contact_place *near, int i, gw_contact_place *place,
+                                    const gw_contact_point *near, int i, gw_contact_point *point,
                                     double *gap)
 {
     static const double far[GW_CONTACT_BESIDE / 2] = {0.25, 0.5, 1}; /* of the size */
@@ -732,24 +734,24 @@ bool gw_closure_contact_find_beside(const gw_closure_contact *k, const gw_pose *
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
     double size = gw_contact_size(k), e[2], on_a[2], on_b[2];
     gw_normal_system s;
-    *place = *near;
-    place->pinned = place->exchanged = false;
+    *point = *near;
+    point->pinned = point->exchanged = false;
     gw_normal_system_at(k, &frame_a, &frame_b, near, &s);
     gw_most_alike(&s, e);
     for (int j = 0; j < 2; j++)
         on_a[j] = (i % 2 ? -1 : 1) * far[i / 2] * size * e[j];
     for (int j = 0; j < 2; j++)
         on_b[j] = s.c[j][0] * on_a[0] + s.c[j][1] * on_a[1];
-    gw_patch_move(&k->on_a, &s.a, on_a, place->a);
-    gw_patch_move(&k->on_b, &s.b, on_b, place->b);
-    place->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, place, &s) &&
-                   is_place(&s, size, gap);
-    note_curvature(k, &frame_a, &frame_b, &s, place);
-    return place->known;
+    gw_patch_move(&k->on_a, &s.a, on_a, point->a);
+    gw_patch_move(&k->on_b, &s.b, on_b, point->b);
+    point->known = gw_common_normal_follow(k, &frame_a, &frame_b, GW_DESCEND, point, &s) &&
+                   is_point(&s, size, gap);
+    note_curvature(k, &frame_a, &frame_b, &s, point);
+    return point->known;
 }
 
-double gw_closure_contact_way(const gw_closure_contact *k, const gw_contact_place *x,
-                              const gw_contact_place *y)
+double gw_closure_contact_distance(const gw_closure_contact *k, const gw_contact_point *x,
+                                   const gw_contact_point *y)
 {
     return gw_distance(gw_raw_patch_at(&k->on_b, x->b).p, gw_raw_patch_at(&k->on_b, y->b).p);
 }
@@ -757,60 +759,60 @@ double gw_closure_contact_way(const gw_closure_contact *k, const gw_contact_plac
 bool gw_closure_contact_faces_away(const gw_closure_contact *k, const gw_pose *a, const gw_pose *b)
 {
     gw_body_frame frame_a = frame_at(a), frame_b = frame_at(b);
-    gw_contact_place place;
+    gw_contact_point point;
     double gap;
-    bool found = gw_closure_contact_find(k, a, b, 0, &place, &gap);
-    if (!found && !start_of(k, &frame_a, &frame_b, 0, &place))
+    bool found = gw_closure_contact_find(k, a, b, 0, &point, &gap);
+    if (!found && !start_of(k, &frame_a, &frame_b, 0, &point))
         return false;
-    gw_vec3 n = gw_patch_at(&k->on_b, place.b, &frame_b).n;
-    return gw_dot(gw_patch_at(&k->on_a, place.a, &frame_a).n, k->inside ? gw_neg(n) : n) > 0;
+    gw_vec3 n = gw_patch_at(&k->on_b, point.b, &frame_b).n;
+    return gw_dot(gw_patch_at(&k->on_a, point.a, &frame_a).n, k->inside ? gw_neg(n) : n) > 0;
 }
 
-bool gw_closure_contact_at_edge(const gw_closure_contact *k, const gw_contact_place *place)
+bool gw_closure_contact_at_edge(const gw_closure_contact *k, const gw_contact_point *point)
 {
-    return is_at_edge(&k->on_a, place->a) || is_at_edge(&k->on_b, place->b);
+    return is_at_edge(&k->on_a, point->a) || is_at_edge(&k->on_b, point->b);
 }
 
 /* Compares the points on b; those on a then agree as well. */
-bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_place *x,
-                             const gw_contact_place *y)
+bool gw_closure_contact_same(const gw_closure_contact *k, const gw_contact_point *x,
+                             const gw_contact_point *y)
 {
-    return gw_closure_contact_way(k, x, y) < SAME * gw_contact_size(k);
+    return gw_closure_contact_distance(k, x, y) < SAME * gw_contact_size(k);
 }
 
 void gw_surface_contact_near(const gw_closure_contact *k, const gw_body_frame *a,
-                             const gw_body_frame *b, const gw_contact_place *place,
+                             const gw_body_frame *b, const gw_contact_point *point,
                              gw_contact_state *x)
 {
-    gw_contact_place at = *place;
+    gw_contact_point at = *point;
     gw_normal_system s = {.n = {0, 0, 1}};
     double size = gw_contact_size(k), gap;
     bool ball = k->on_a.kind == GW_SURFACE_SPHERE && k->on_b.kind == GW_SURFACE_FREE_FORM;
-    if (place->pinned && !may_lie_flat(k)) {
-        if (gw_line_contact_at(k, a, b, place, x))
+    if (point->pinned && !may_lie_flat(k)) {
+        if (gw_line_contact_at(k, a, b, point, x))
             return;
-        gw_normal_system_at(k, a, b, place, &s);
+        gw_normal_system_at(k, a, b, point, &s);
         *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.a.p, .n = s.n};
         return;
     }
-    gw_vec3 point = place->pinned ? gw_patch_at(&k->on_a, place->a, a).p
-                                  : gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
-    if ((ball || place->pinned) && closest_near(k, b, point, ball ? k->on_a.radius : 0, at.b, x))
+    gw_vec3 centre = point->pinned ? gw_patch_at(&k->on_a, point->a, a).p
+                                   : gw_add(a->p, gw_mat3_mul(&a->turn, k->on_a.point));
+    if ((ball || point->pinned) && closest_near(k, b, centre, ball ? k->on_a.radius : 0, at.b, x))
         return;
-    at = *place;
-    bool found = !place->pinned && gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
+    at = *point;
+    bool found = !point->pinned && gw_common_normal_follow(k, a, b, GW_ON_BRANCH, &at, &s);
     bool runs = gw_surface_is_curve(&k->on_a) ||
-                (gw_contact_may_be_line(k) && place->now.curvature * size < NARROW);
-    if (!found && runs && !place->pinned) {
-        at = *place;
-        found = gw_common_normal_follow(k, a, b, GW_DESCEND, &at, &s) && is_place(&s, size, &gap);
+                (gw_contact_may_be_line(k) && point->now.curvature * size < NARROW);
+    if (!found && runs && !point->pinned) {
+        at = *point;
+        found = gw_common_normal_follow(k, a, b, GW_DESCEND, &at, &s) && is_point(&s, size, &gap);
     }
     if (!found)
-        gw_normal_system_at(k, a, b, place, &s);
+        gw_normal_system_at(k, a, b, point, &s);
     bool beyond = s.a.beyond || s.b.beyond;
-    bool elsewhere = is_elsewhere(k, a, found ? &at : place, beyond, s.n);
+    bool elsewhere = is_elsewhere(k, a, found ? &at : point, beyond, s.n);
     if (found && beyond && !elsewhere)
-        gw_normal_system_at(k, a, b, place, &s);
+        gw_normal_system_at(k, a, b, point, &s);
     *x = (gw_contact_state){.gap = gw_dot(s.n, s.d), .c = s.a.p, .n = s.n};
     x->gap += elsewhere ? size : 0;
 }
