@@ -164,11 +164,6 @@ void gw_trimesh_destroy(gw_trimesh *f)
     free(f);
 }
 
-const gw_mesh *gw_trimesh_mesh(const gw_trimesh *f)
-{
-    return f->mesh;
-}
-
 /* ---- a triangle as a convex solid ------------------------------------------------------------ */
 
 /* Made in place: the convex solid points into *t. Of an open mesh its outside is the side where the

@@ -21,9 +21,6 @@ typedef struct gw_trimesh gw_trimesh;
 gw_trimesh *gw_trimesh_create(gw_mesh *mesh, gw_error *error);
 void gw_trimesh_destroy(gw_trimesh *trimesh); /* NULL is fine */
 
-/* The mesh given at creation. */
-const gw_mesh *gw_trimesh_mesh(const gw_trimesh *trimesh);
-
 /* A trimesh at a pose against a convex solid, or against another trimesh: `other`, whose frame is
  * then that of `convex`. */
 typedef struct gw_trimesh_query {

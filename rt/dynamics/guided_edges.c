@@ -47,8 +47,10 @@ gw_edge_stops gw_guided_edges_at(const gw_chart *chart, const double *z)
     return stops;
 }
 
-void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *v,
-                            double p[2])
+/* Inelastic stop at edges: impulses p >= 0 remove from the n velocities (or accelerations) v what
+ * leads out over the edges. `inertia` is factored by gw_ldl(). */
+static void stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *v,
+                         double p[2])
 {
     assert(inertia && stops && v && stops->count >= 0 && stops->count <= 2);
     double push[2][6] = {{0}}, a[2][2] = {{0}}, w[2] = {0, 0};
@@ -123,7 +125,7 @@ void gw_guided_stop_at_edges(const gw_guided *body, const gw_chart *chart, const
     if (!outward)
         return;
     double before = gw_guided_inertia_at(body, chart, z, z_dot, inertia);
-    gw_guided_stop_outward(inertia, body->def.set.dof, &stops, z_dot, p);
+    stop_outward(inertia, body->def.set.dof, &stops, z_dot, p);
     for (int i = 0; i < stops.count; i++)
         z_dot[stops.k[i]] = p[i] > 0 ? 0 : z_dot[stops.k[i]];
     step->edge = true;
@@ -147,7 +149,7 @@ void gw_guided_begin_at_edges(gw_guided *body, const gw_chart *chart, const gw_f
         still.out[still.count++] = stops.out[i];
     }
     gw_guided_acceleration_at(body, chart, forces, 0, here, z_dot, inertia, z_ddot);
-    gw_guided_stop_outward(inertia, body->def.set.dof, &still, z_ddot, p);
+    stop_outward(inertia, body->def.set.dof, &still, z_ddot, p);
     for (int i = 0; i < still.count; i++)
         body->held |= p[i] > 0 ? 1U << still.k[i] : 0;
     step->edge = step->edge || p[0] > 0 || p[1] > 0;

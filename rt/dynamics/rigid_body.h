@@ -284,11 +284,6 @@ typedef struct gw_edge_stops {
 /* Finds the edges that z is at. */
 gw_edge_stops gw_guided_edges_at(const gw_chart *chart, const double *z);
 
-/* Inelastic stop at edges: impulses p >= 0 remove from the n velocities (or accelerations) v what
- * leads out over the edges (guided_edges.c). `inertia` is factored by gw_ldl(). */
-void gw_guided_stop_outward(double (*inertia)[6], int n, const gw_edge_stops *stops, double *v,
-                            double p[2]);
-
 /* Holds coordinates (bits, two at most): v - M^-1 E p, with p such that v_k = 0. */
 void gw_guided_hold(double (*inertia)[6], int n, unsigned held, double *v, double p[6]);
 

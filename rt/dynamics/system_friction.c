@@ -105,7 +105,8 @@ static void rim_friction_along(const gw_contact_friction *f, const gw_vec3 axis[
         by[i] = r.at[i][0] * slip[0] + r.at[i][1] * slip[1] + r.at[i][2] * slip[2];
 }
 
-void gw_friction_set_row(gw_system *s, int closure)
+/* Sets the row of friction of a contact where the bodies are. */
+static void set_row(gw_system *s, int closure)
 {
     gw_contact_friction *f = &s->unilateral->friction[closure];
     const gw_closure_row *t = gw_rolling_rows(s, closure);
@@ -176,7 +177,8 @@ double gw_friction_power(const gw_system *s)
     return sum;
 }
 
-bool gw_friction_solve(int n, double *m, double *x)
+/* x := m^-1 x by Gaussian elimination; false: a pivot is too small. */
+static bool solve_dense(int n, double *m, double *x)
 {
     for (int at = 0; at < n; at++) {
         if (!(m[at * n + at] > JAMMED))
@@ -215,7 +217,7 @@ static void find_sizes(gw_system *s)
             m[i * n + j] = (i == j) - mu * more;
         }
     }
-    u->jammed = !gw_friction_solve(n, m, lambda);
+    u->jammed = !solve_dense(n, m, lambda);
     for (int i = 0; i < n && !u->jammed; i++) {
         u->friction[r->contact[i]].force = s->closures[r->contact[i]].friction * lambda[i];
         if (r->complete)
@@ -273,7 +275,7 @@ void gw_friction_find(gw_system *s)
     for (int i = 0; i < s->closure_count; i++) {
         if (u->mode[i].phase != GW_CONTACT_SLIPS)
             continue;
-        gw_friction_set_row(s, i);
+        set_row(s, i);
         complete = complete || gw_rim_spins(s, i) || u->friction[i].onset > 0;
     }
     gw_slip_find_response(s, complete);
@@ -282,7 +284,7 @@ void gw_friction_find(gw_system *s)
         find_directions(s);
     for (int i = 0; i < PRESSURES && change > CENTRED; i++) {
         for (int n = 0; n < u->response.count && u->response.complete; n++)
-            gw_friction_set_row(s, u->response.contact[n]);
+            set_row(s, u->response.contact[n]);
         find_sizes(s);
         if (u->jammed || !u->response.complete)
             break;

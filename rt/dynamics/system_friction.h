@@ -142,12 +142,8 @@ double gw_friction_begin_group(gw_system *system, gw_slip_group *group, bool *st
 /* Finds the directions in which slips with an `onset` grow. */
 void gw_friction_find_growth(gw_system *system, gw_slip_group *group);
 
-/* The two rows of rolling along tangents; and the row of friction where the bodies are. */
+/* The two rows of rolling along tangents. */
 const gw_closure_row *gw_rolling_rows(const gw_system *system, int closure);
-void gw_friction_set_row(gw_system *system, int closure);
-
-/* x := m^-1 x by Gaussian elimination; false: a pivot is too small. */
-bool gw_friction_solve(int n, double *m, double *x);
 
 /* gw_friction_begin_group() of a contact whose slip accelerates by a, would grow by `excess` from
  * rest (m/s^2) and is resisted by `resistance` (m/s^2); and the slip below which it has the

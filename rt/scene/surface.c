@@ -266,7 +266,9 @@ bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, 
 
 /* ---- unilateral contacts --------------------------------------------------------------------- */
 
-double gw_scene_contact_friction(const gw_scene *s, int index)
+/* mu of a unilateral contact, the enabled velocity constraint `index`: the geometric mean of those
+ * that the materials of both surfaces state; else INFINITY if it rolls, 0 if it slides. */
+static double contact_friction(const gw_scene *s, int index)
 {
     const gw_scene_constraint *c = &s->constraints[index];
     const gw_feature_ref *ends[2] = {&c->a, &c->b};
@@ -294,7 +296,7 @@ static int contacts_of_parts(const gw_scene *s, int index,
     bool known = gw_scene_velocity_closure(s, index, &c, swapped, NULL);
     assert(known && c.kind == GW_CLOSURE_CONTACT);
     (void)known;
-    double friction = gw_scene_contact_friction(s, index);
+    double friction = contact_friction(s, index);
     if (friction == 0)
         c.contact.motion = GW_CONTACT_SLIDES;
     else if (c.contact.motion == GW_CONTACT_SLIDES)
@@ -409,7 +411,7 @@ int gw_scene_unilateral_contacts(const gw_scene *s, int index,
         for (int k = 0; k < all; k++)
             points[count++] = (gw_unilateral_contact){
                 .contact = contacts[i],
-                .friction = gw_scene_contact_friction(s, index),
+                .friction = contact_friction(s, index),
                 .first = first,
                 .count = gw_closure_contact_has_points(&contacts[i]) ? all : 0,
                 .support = k < minima ? -1 : k - minima,

@@ -49,10 +49,6 @@ typedef struct gw_unilateral_contact {
                            false: a row of the contact world */
 } gw_unilateral_contact;
 
-/* mu of a unilateral contact, the enabled velocity constraint `index`: the geometric mean of those
- * that the materials of both surfaces state; else INFINITY if it rolls, 0 if it slides. */
-double gw_scene_contact_friction(const gw_scene *scene, int index);
-
 /* Contact points of a unilateral contact, the enabled velocity constraint `index`: of its two
  * surfaces, or for a cylinder or a capsule of its two ends (rims or spheres), which may separate
  * one after the other, and on a curved surface of its side and a cylinder's caps; of free-form

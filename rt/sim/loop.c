@@ -850,7 +850,7 @@ void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures)
     *figures = (gw_loop_figures){.rate = loop->rate,
                                  .memory_locked = loop->memory_locked,
                                  .kept_awake = atomic_load(&loop->kept_awake),
-                                 .thread_id = gw_loop_thread_id(loop),
+                                 .thread_id = atomic_load(&loop->thread_id),
                                  .placement = loop->placement,
                                  .records_lost = atomic_load(&loop->lost),
                                  .events_lost = atomic_load(&loop->events_lost),
@@ -861,9 +861,4 @@ void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures)
     memcpy(&figures->ticks, gw_mailbox_take(&loop->figures), sizeof figures->ticks);
     if (atomic_load(&loop->real_time))
         figures->priority = loop->priority;
-}
-
-int gw_loop_thread_id(const gw_loop *loop)
-{
-    return atomic_load(&loop->thread_id);
 }

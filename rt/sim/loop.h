@@ -98,7 +98,4 @@ typedef struct gw_loop_figures {
 /* Updated every 64 ticks. On the thread that reads snapshots. */
 void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures);
 
-/* Id of the loop's thread, for tests that count its allocations by interposing malloc. */
-int gw_loop_thread_id(const gw_loop *loop);
-
 #endif
