@@ -59,7 +59,7 @@ bad=$(git ls-files '*.c' '*.h' '*.ts' '*.tsx' '*.mjs' | xargs grep -nE '\b(TODO|
 [ -z "$bad" ] || complain "unfinished:
 $bad"
 
-# What the formatter of the page leaves: strings, comments, the style sheet.
+# Lines that the formatter of the page leaves as they are: strings, comments, the style sheet.
 bad=$(git ls-files 'web/src/*' 'web/*.mjs' 'tests/web/*.mjs' | xargs awk 'length > 120 { print FILENAME ":" FNR ": " length " characters" }')
 [ -z "$bad" ] || complain "lines of the page are at most 120 characters long:
 $bad"

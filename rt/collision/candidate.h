@@ -40,10 +40,10 @@ typedef struct gw_contact_material {
     double damping;     /* likewise: N s/m */
 } gw_contact_material;
 
-/* What the normal follows between two detections: body a or body b, in which it is constant; or it
- * is the direction from x_b to x_a (two balls), or that across an edge of each,
- * e_a x e_b / |e_a x e_b| (two edges, rims, or axes), where these are nearest (edge_pair.h);
- * beside the axis of a cone it leads from point to point there. */
+/* Motion of the normal between two detections: with body a or body b, in which it is constant; or
+ * it is the direction from x_b to x_a (two balls), or that across an edge of each, e_a x e_b / |e_a
+ * x e_b| (two edges, rims, or axes), where these are nearest (edge_pair.h); beside the axis of a
+ * cone it leads from point to point there. */
 typedef enum gw_normal_kind {
     GW_NORMAL_IN_A,
     GW_NORMAL_IN_B,

@@ -575,7 +575,7 @@ int gw_free_form_refine(const gw_free_form_query *query, const gw_manifold_point
 /* ---- solids of few features: boxes and small hulls, capsules, cylinders, cones -----------------
  */
 
-/* What has been found of such a solid. */
+/* Points found so far of such a solid. */
 typedef struct gathered {
     gw_vec3 up; /* all triangles that are near lie below `top` along it (the surface's frame) */
     double top;

@@ -23,7 +23,7 @@
 #define GW_EFFORT_OF_FOOT   1.0
 #define GW_EFFORT_OF_SEARCH 2.0
 
-/* What samples of the surface over a triangle tell. */
+/* Bounds by samples of the surface over a triangle. */
 typedef struct gw_triangle_sample {
     double lean;      /* sine of what the surface's normals make with the triangle's */
     double deviation; /* from the triangle (m) */

@@ -639,8 +639,8 @@ static bool has_slope(const gw_world *w, const gw_contact *c)
     return gw_contact_has_linear_load(w, c) && c->load > 0;
 }
 
-/* What the slope left of the gap in a trial of h s (m): all but what the gap's rate at the end
- * tells of the mean load. */
+/* Part of the gap left by a trial of h s that is due to the slope (m): all but the part of the mean
+ * load, which the gap's rate at the end gives. */
 static double gap_left(const gw_world *w, const gw_contact *c, double h)
 {
     double aim = aim_of(w, c, h);

@@ -46,7 +46,7 @@ void gw_contact_point_release(gw_contact_point *point);
  * that at the substep's start, until the next one begins. Elsewhere it is to be searched for. */
 bool gw_contact_point_is_lost(gw_contact_point *point);
 
-/* What a contact point keeps of another one for the same contact that a search replaces. */
+/* Carries over what outlasts a search from the contact point that it replaces. */
 void gw_contact_point_replaces(gw_contact_point *point, const gw_contact_point *before);
 
 /* The least relative curvatures (1/m) t s before and after the present pose, at the frames' twists

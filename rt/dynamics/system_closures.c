@@ -372,6 +372,7 @@ void gw_closures_push_multipliers(gw_system *s)
 
 double gw_closure_residual(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     double worst = 0;
     for (int n = 0; n < s->blocks[closure].position_rows; n++) {
         const gw_closure_row *r = &s->rows[s->blocks[closure].first + n];
@@ -502,7 +503,7 @@ double gw_closures_project(gw_system *s, int steps)
     return gw_closures_residual(s);
 }
 
-/* What keeps its pose at creation, as far as the closures allow it. */
+/* Joints that keep their coordinates at creation, as far as the closures allow it. */
 typedef enum kept_joints {
     KEEPS_POSITION, /* joints with a stated position */
     KEEPS_TURNS,    /* these, and the rotation of ball and free joints */

@@ -16,6 +16,7 @@
  */
 #include "rt/dynamics/system_fold.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -63,6 +64,7 @@ static bool is_watched(const gw_system *s, int closure)
 
 double gw_fold_distance(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_def *c = &s->closures[closure];
     const gw_contact_point *point = &c->contact.point;
     if (!is_watched(s, closure))
@@ -76,6 +78,7 @@ double gw_fold_distance(const gw_system *s, int closure)
 
 double gw_fold_longest_substep(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_def *c = &s->closures[closure];
     double kappa = c->contact.point.now.curvature * gw_contact_size(&c->contact);
     if (!is_watched(s, closure) || kappa > NEAR)
@@ -166,6 +169,7 @@ static void stop(gw_system *s, gw_system_work *work)
 
 void gw_fold_stop(gw_system *s, int closure, gw_system_work *work)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     s->unilateral->mode[closure].at_fold = true;
     s->unilateral->stopped = true;
     stop(s, work);

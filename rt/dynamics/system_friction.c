@@ -18,6 +18,7 @@
  */
 #include "rt/dynamics/system_friction.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@
 
 bool gw_contact_may_slip(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_block *k = &s->blocks[closure];
     return s->closures[closure].unilateral && isfinite(s->closures[closure].friction) &&
            k->rows >= k->position_rows + 2;
@@ -44,12 +46,14 @@ bool gw_contact_may_slip(const gw_system *s, int closure)
 
 const gw_closure_row *gw_rolling_rows(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_block *k = &s->blocks[closure];
     return &s->rows[k->first + k->position_rows];
 }
 
 gw_vec3 gw_contact_slip(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_row *t = gw_rolling_rows(s, closure);
     gw_vec3 axis[3];
     double lever[3];
@@ -62,6 +66,7 @@ gw_vec3 gw_contact_slip(const gw_system *s, int closure)
 
 double gw_contact_normal_force(const gw_system *s, int closure, const double *multipliers)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_block *k = &s->blocks[closure];
     for (int n = 0; n < k->active; n++)
         if (s->live[k->first + n] == 0)
@@ -71,6 +76,7 @@ double gw_contact_normal_force(const gw_system *s, int closure, const double *mu
 
 gw_vec3 gw_contact_traction(const gw_system *s, int closure, const double *multipliers)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_block *k = &s->blocks[closure];
     gw_vec3 sum = {0, 0, 0}, axis[3];
     double lever[3];
@@ -160,6 +166,7 @@ void gw_friction_load(gw_system *s)
 
 const gw_closure_row *gw_friction_row(const gw_system *s, int closure, double *multiplier)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_contact_friction *f = &s->unilateral->friction[closure];
     if (s->unilateral->mode[closure].phase != GW_CONTACT_SLIPS)
         return NULL;
@@ -306,6 +313,7 @@ static double least_slip_of(const gw_system *s, int closure)
 
 double gw_friction_onset(const gw_system *s, int closure, double excess, double resistance)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_contact_friction *f = &s->unilateral->friction[closure];
     double along = gw_dot(f->growth, f->along);
     bool slow = excess > -GW_SLIP_TIE * resistance && excess < SLOW * resistance;
@@ -317,6 +325,7 @@ double gw_friction_onset(const gw_system *s, int closure, double excess, double 
 
 double gw_friction_substep(gw_system *s, int closure, gw_vec3 a, double excess, double resistance)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     gw_contact_friction *f = &s->unilateral->friction[closure];
     bool grows = excess > -GW_SLIP_TIE * resistance, spins = gw_rim_spins(s, closure);
     double speed = f->begin;

@@ -69,7 +69,7 @@ static inline const double *gw_slip_column(const gw_slip_response *response, int
     return response->acceleration + 3 * (column * response->count + contact);
 }
 
-/* What friction does along the axes x, y of a plane and, by its couple over the radius, about the
+/* Friction along the axes x, y of a plane and, by its couple over the radius, about the
  * normal x cross y. */
 typedef struct gw_rim_friction {
     double at[3][3];

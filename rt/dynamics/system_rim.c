@@ -30,6 +30,7 @@
  */
 #include "rt/dynamics/system_rim.h"
 
+#include <assert.h>
 #include <complex.h>
 #include <math.h>
 
@@ -54,16 +55,19 @@ bool gw_rim_may_lie(const gw_closure_def *c)
 
 bool gw_rim_is_flat(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     return s->unilateral->mode[closure].posture == GW_RIM_FLAT;
 }
 
 bool gw_rim_spins(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     return gw_rim_is_flat(s, closure) && s->closures[closure].contact.motion == GW_CONTACT_ROLLS;
 }
 
 unsigned gw_rim_rows_aside(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_def *c = &s->closures[closure];
     const unsigned tilts = 6, spin = 4u << GW_RIM_ROWS;
     bool rolls = c->contact.motion == GW_CONTACT_ROLLS, flat = gw_rim_is_flat(s, closure);
@@ -112,6 +116,7 @@ static void pin_to(gw_system *s, int closure, gw_vec3 direction)
 
 gw_vec3 gw_rim_couple(const gw_system *s, int closure, const double *multipliers)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_block *k = &s->blocks[closure];
     gw_vec3 sum = {0, 0, 0};
     for (int n = 0; n < k->active; n++) {
@@ -126,6 +131,7 @@ gw_vec3 gw_rim_couple(const gw_system *s, int closure, const double *multipliers
 
 gw_vec3 gw_rim_moment(const gw_system *s, int closure, const double *multipliers)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_row *r = &s->rows[s->blocks[closure].first];
     gw_vec3 couple = gw_rim_couple(s, closure, multipliers);
     return gw_scale(1 / radius_of(s, closure), gw_cross(gw_linear_part(r->on_a), couple));
@@ -141,6 +147,7 @@ gw_vec3 gw_rim_centre(gw_vec3 moment, double lambda)
 
 gw_vec3 gw_rim_pressure(const gw_system *s, int closure, const double *multipliers)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     return gw_rim_centre(gw_rim_moment(s, closure, multipliers),
                          gw_contact_normal_force(s, closure, multipliers));
 }
@@ -245,6 +252,7 @@ bool gw_rim_solve(const double m[3][3], double x[3])
 double gw_rim_traction_size(const gw_system *s, int closure, gw_vec3 traction, gw_vec3 pressure,
                             double capacity)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_block *k = &s->blocks[closure];
     const gw_closure_row *t = &s->rows[k->first + k->position_rows];
     gw_vec3 x = gw_linear_part(t[0].on_a), y = gw_linear_part(t[1].on_a), n = gw_cross(x, y);
@@ -282,6 +290,7 @@ double gw_rim_traction_size(const gw_system *s, int closure, gw_vec3 traction, g
 
 double gw_rim_flat_surplus(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     if (!gw_rim_is_flat(s, closure) || s->is_offset)
         return INFINITY;
     return gw_contact_normal_force(s, closure, s->solution) -
@@ -290,6 +299,7 @@ double gw_rim_flat_surplus(const gw_system *s, int closure)
 
 double gw_rim_tilt(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_def *c = &s->closures[closure];
     const gw_contact_mode *m = &s->unilateral->mode[closure];
     if (!gw_rim_may_lie(c) || m->posture == GW_RIM_FLAT || s->is_offset)
@@ -303,6 +313,7 @@ double gw_rim_tilt(const gw_system *s, int closure)
 
 void gw_rim_begin(gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     gw_contact_mode *m = &s->unilateral->mode[closure];
     m->posture = GW_RIM_TILTED;
     if (!gw_rim_may_lie(&s->closures[closure]))
@@ -316,18 +327,21 @@ void gw_rim_begin(gw_system *s, int closure)
 
 void gw_rim_tips(gw_system *s, int closure, gw_vec3 couple)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_row *r = &s->rows[s->blocks[closure].first];
     pin_to(s, closure, gw_cross(gw_linear_part(r->on_a), couple));
 }
 
 void gw_rim_pin(gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     if (tilt_of(s, closure) < TILTED) /* not turned by a right angle */
         pin_to(s, closure, gw_neg(normal_of(s, closure)));
 }
 
 bool gw_rim_begin_substep(gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     gw_contact_mode *m = &s->unilateral->mode[closure];
     const gw_closure_def *c = &s->closures[closure];
     if (!gw_rim_may_lie(c) || m->posture == GW_RIM_FLAT || s->is_offset)
@@ -348,6 +362,7 @@ bool gw_rim_begin_substep(gw_system *s, int closure)
 
 double gw_rim_longest_substep(const gw_system *s, int closure)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_def *c = &s->closures[closure];
     if (!gw_rim_may_lie(c) || s->unilateral->mode[closure].posture != GW_RIM_TILTED)
         return INFINITY;

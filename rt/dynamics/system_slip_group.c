@@ -13,6 +13,7 @@
  * of its direction (system_rim.c), which follow from f after each step. RT safe, but for init and
  * free.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ static bool are_coupled(const gw_system *s, int i, int k)
 
 void gw_friction_group(const gw_system *s, int closure, gw_slip_group *g)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_unilateral_contacts *u = s->unilateral;
     g->count = 1;
     g->contact[0] = closure;
@@ -355,7 +357,7 @@ static double size_of(const gw_slip_group *g, int i, double e)
     return sqrt(a * a + e * e);
 }
 
-/* What is missing in equation k by f, a and c; divided by `scale` where the contact is at rest. */
+/* Residual of equation k at f, a and c; divided by `scale` where the contact is at rest. */
 static double missing_of(const gw_slip_group *g, int k, double e, double scale)
 {
     int i = g->owner[k];

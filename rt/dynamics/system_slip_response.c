@@ -45,6 +45,7 @@ void gw_slip_response_free(gw_slip_response *r)
 
 int gw_slip_axes(const gw_system *s, int closure, gw_vec3 axis[3], double lever[3])
 {
+    assert(closure >= 0 && closure < s->closure_count);
     const gw_closure_row *t = gw_rolling_rows(s, closure);
     bool spins = gw_rim_spins(s, closure);
     axis[0] = gw_linear_part(t[0].on_a), axis[1] = gw_linear_part(t[1].on_a);

@@ -357,6 +357,7 @@ static bool may_end(const gw_system *s, gw_contact_ending which)
 
 double gw_contact_traction_size(const gw_system *s, int closure, const double *multipliers)
 {
+    assert(closure >= 0 && closure < s->closure_count);
     gw_vec3 traction = gw_contact_traction(s, closure, multipliers);
     double bears = s->closures[closure].friction * gw_contact_normal_force(s, closure, multipliers);
     return gw_rim_spins(s, closure)

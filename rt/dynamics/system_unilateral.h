@@ -11,7 +11,7 @@
 
 #define GW_NO_SLIP 1e-12 /* m/s: a slip that counts as none */
 
-/* What a contact of rows is doing. */
+/* The phase of a contact that rows hold. */
 typedef enum gw_contact_phase {
     GW_CONTACT_OPEN,
     GW_CONTACT_STICKS, /* all its rows are active */
@@ -35,7 +35,8 @@ typedef struct gw_contact_mode {
     bool at_fold; /* at rest where its branch ends (system_fold.c) */
 } gw_contact_mode;
 
-/* What ends a contact's phase: one of these becomes negative. Of several the first one does. */
+/* Functions that end a contact's phase where they become negative. Of several the first one does.
+ */
 typedef enum gw_contact_ending {
     GW_ENDS_AT_EDGE,  /* contact: the distance from an edge (m), */
     GW_ENDS_BY_FORCE, /* or the normal force (N) */

@@ -385,8 +385,8 @@ static bool has_jumped(const double *gain, const double *before)
 }
 
 /*
- * What is computed as the step begins acts throughout it, h/2 late: a pendulum felt lighter than it
- * is would swing up by itself. Values amid the step follow from the last ones (Adams and
+ * A wrench computed as the step begins acts throughout it, h/2 late: a pendulum felt lighter than
+ * it is would swing up by itself. Values amid the step follow from the last ones (Adams and
  * Bashforth),
  *
  *   (23 x - 16 x_1 + 5 x_2) / 12,   (3 x - x_1) / 2

@@ -111,10 +111,10 @@ gw_wrench gw_desired_wrench(const gw_desired_impedance *d, const gw_wrench *appl
 gw_wrench gw_desired_make_passive(gw_desired_impedance *d, const gw_operational_state *end,
                                   const double by_impulses[6], double work);
 
-/* What the model gained so far from the desired mass and could not be taken out of the held frame's
- * motion (J), as other bodies have it; negative: what was taken out of the motion, as a passive M
- * could not be felt. 0 up to 1e-6 of the model's kinetic energy, and until it is twice what was
- * told last. */
+/* Energy that the model gained from the desired mass and that could not be taken out of the held
+ * frame's motion (J), as other bodies have it; negative: what was taken out of the motion, as a
+ * passive M could not be felt. 0 up to 1e-6 of the model's kinetic energy, and until it is twice
+ * what was told last. */
 double gw_desired_unrendered(gw_desired_impedance *d, double kinetic);
 
 /* 1/2 x_h^T k_d x_h (J), and the work of b_d x_h' in a tick (J) that ends at `pose` and `twist`. */

@@ -118,7 +118,8 @@ static double scale_along(const gw_desired_basis *x, const bool chosen[6], doubl
     return energy - change;
 }
 
-/* What scaling takes from the model's own energy, 1/2 x'^T Lambda x', along directions of `chosen`.
+/* The energy that scaling takes from the model's own, 1/2 x'^T Lambda x', along directions of
+ * `chosen`.
  */
 static double taken_from(const gw_desired_basis *x, const bool chosen[6], const double y[6],
                          const double factor[6])

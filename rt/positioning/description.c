@@ -24,8 +24,8 @@ static const char *describe_translation(gw_locus_kind kind)
     return words[kind];
 }
 
-/* What the body slides along or on, a free-form shape by the name of its object; NULL: nothing. The
- * result is `text` or a constant. */
+/* The locus that the body slides along or on, a free-form shape by the name of its object; NULL:
+ * nothing. The result is `text` or a constant. */
 static const char *describe_slide(const gw_submanifold *set, const char *shape, char *text,
                                   size_t size)
 {

@@ -701,7 +701,7 @@ static bool hold_one_body(const gw_tool *a, const gw_tool *b)
            a->link == b->link;
 }
 
-/* What no other member of the tool matters to. */
+/* Members that can be checked one by one. */
 static bool check_numbers(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
 {
     for (int i = 0; i < index; i++)

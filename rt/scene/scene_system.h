@@ -61,7 +61,7 @@ typedef struct gw_beyond_limits {
     double lower, upper;
 } gw_beyond_limits;
 
-/* What begins at tick 0 otherwise than stated, as the relations do not allow it. */
+/* A stated motion that the relations do not allow, changed at tick 0. */
 typedef struct gw_projection {
     int number;            /* body of the scene; -1: none */
     int joint;             /* of the scene, displaced from its stated position; -1: none */

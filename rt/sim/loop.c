@@ -159,7 +159,8 @@ static void take_commands(gw_loop *loop)
             memcpy((to)->array, (from)->array, (size_t)(count) * sizeof *(from)->array);           \
     } while (0)
 
-/* What records have. Not inlined, so that a rehearsal executes the same instructions. */
+/* Copies the members that records have. Not inlined, so that a rehearsal executes the same
+ * instructions. */
 __attribute__((noinline)) static void copy_values(gw_snapshot *to, const gw_snapshot *s)
 {
     memcpy(to, s, offsetof(gw_snapshot, halt));

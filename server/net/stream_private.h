@@ -146,8 +146,8 @@ struct gw_stream {
     gw_snapshot now;      /* scratch: the loop's newest state */
 };
 
-/* What can become due for every client: the newest document's versions, the time since which the
- * stream knows it (us), the number of the newest event. */
+/* News that can become due for every client: the newest document's versions, the time since which
+ * the stream knows it (us), the number of the newest event. */
 typedef struct stream_news {
     uint64_t now_us, version, shape, since_us, event;
 } stream_news;

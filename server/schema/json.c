@@ -82,7 +82,7 @@ static bool refuse_depth(const char *text, size_t at, gw_error *error)
                    column, GW_MAX_JSON_DEPTH);
 }
 
-/* What the parser says of a text that it does not take; its message ends in "near '...'". */
+/* The parser's error for a text that is not JSON; its message ends in "near '...'". */
 static bool refuse_text(const json_error_t *bad, gw_error *error)
 {
     const char *number = strstr(bad->text, "near '");

@@ -1,4 +1,4 @@
-// What keeps to the normal of a surface turns at another rate at knots where the curvature jumps.
+// A body along the normal of a surface turns at another rate at knots where the curvature jumps.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';

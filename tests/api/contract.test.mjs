@@ -72,7 +72,7 @@ test('no schema is open', async () => {
   for (const [name, schema] of Object.entries(contract.document.components.schemas)) closed(schema, name);
 });
 
-// What the examples' addresses and bodies name.
+// The entries that the examples' addresses and bodies name.
 const bench = {
   ...scene,
   objects: [
@@ -1081,7 +1081,7 @@ test('entries of a list are chosen by their members', async () => {
 });
 
 // Ids have plus signs, names have spaces; a form's encoding writes the one for the other.
-// What a schema of a member allows a query to say: [a wrong value, what would be right], or nothing where any text goes.
+// A value that the schema of a query's member refuses: [a wrong value, what would be right], or nothing where any text goes.
 function wrongValue(schema) {
   const s = contract.follow(schema),
     ways = [...(s.anyOf ?? []), ...(s.oneOf ?? []), ...(s.allOf ?? [])].map(wrongValue);

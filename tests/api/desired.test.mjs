@@ -101,7 +101,7 @@ for (const felt of [0.02, 0.1, 0.5, 3])
     });
 
 // An arm of two links that falls from the horizontal and passes its stretched posture time and again, held at its tip.
-// What the hand feels there is all that moves: a body of M_d, on which the weight does the work that it does on the
+// The hand feels all that moves there: a body of M_d, on which the weight does the work that it does on the
 // arm. The quadratic terms of the arm's own motion, taken over as they were, added 40 J to its 12 J.
 const [L1, L2] = [0.5, 0.4];
 const fallingArm = (felt) => ({
@@ -172,7 +172,7 @@ test('a falling robot felt as light passes its singular postures', () => {
   closed(answer);
 });
 
-// What is felt, 1/2 x'^T M_d x' and the weight's potential, never exceeds what it was. Without stops, nothing is lost
+// The felt energy, 1/2 x'^T M_d x' and the weight's potential, never exceeds what it was. Without stops, nothing is lost
 // either until a posture is near singular: as 3 kg and less the arm came to 35 to 64 m/s within seconds, without a word.
 const freeRobot = (felt, rate) => {
   const robot = JSON.parse(readFileSync(join(root, 'scenes/ur5.json'), 'utf8'));

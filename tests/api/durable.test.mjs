@@ -519,7 +519,7 @@ async function faulty() {
   writeFileSync(log, '');
   const env = { LD_PRELOAD: library, GUIDEWAY_DISK: file, GUIDEWAY_DISK_LOG: log };
   const server = await start({ data, env });
-  // What was written and synced since the last call: [what, when it began, when it ended], in ms.
+  // Writes and syncs since the last call: [what, when it began, when it ended], in ms.
   const take = () => {
     const lines = readFileSync(log, 'utf8').trim().split('\n');
     writeFileSync(log, '');

@@ -15,7 +15,7 @@ after(() => server?.stop());
 const scene = async () => JSON.stringify((await expect(200, 'GET', '/scene')).json);
 const address = (collection, id) => `/${collection}/${id.split('/').map(encodeURIComponent).join('/')}`;
 
-// What an answer has besides the entry.
+// Members that an answer has besides the entry.
 const read = ['state', 'info', 'progress', 'derived', 'rendered'];
 const entry = (json) => Object.fromEntries(Object.entries(json).filter(([name]) => !read.includes(name)));
 

@@ -396,7 +396,7 @@ const refused = [
   ],
 ];
 
-// What other programs read without a word comes in, with a note of what was made of it.
+// Descriptions that other programs read without a word come in, with a note of what was made of it.
 test('limits that are none, shapes without a size, no masses at all and a document type', () => {
   const notes = (urdf, ...words) => {
     const r = convert(urdf);

@@ -160,7 +160,7 @@ for (const contact of ['bilateral', 'unilateral'])
       }
     });
 
-// What slides fast over a surface, small as it is, stays on its branch and is not told to have left it.
+// A small body that slides fast over a surface stays on its branch and is not reported to have left it.
 test('a small ball that slides fast is not told to degenerate', () => {
   const out = run(scene(tube(0.2, 0.2), ball(0.004, -0.196, [4, 0, 0], false), 'sliding', 'bilateral'), 0.5);
   quiet(out);

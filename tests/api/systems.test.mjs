@@ -1626,7 +1626,7 @@ test('solutions tell what the whole linkage may still do', async () => {
   assert.equal((await expect(200, 'GET', '/solutions/coupler')).json.system, undefined);
 });
 
-// What two skew joints lock can move by no more than their rounding, which is no freedom.
+// A body that two skew joints lock can move by no more than their rounding, which is no freedom.
 test('a body that a loop locks stands still, whatever swings on it', async () => {
   const skew = (object, x, y) => {
     const axis = [x, y, 0.3].map((e) => e / Math.hypot(x, y, 0.3));
@@ -1685,7 +1685,7 @@ test('bodies that slide and roll say so, marbles that may fly are no linkage', a
   assert.equal(await of('marble'), 'the system of 2 bodies has 12 freedoms; this one moves with it');
 });
 
-// What touches in a line, or two curves that keep one tangent: by the number of freedoms.
+// Contacts along a line, or two curves that keep one tangent: by the number of freedoms.
 const arch = (x, y) => ({
   type: 'nurbs-curve',
   degree: 2,
@@ -2371,7 +2371,7 @@ test('a ground that carries joints is a value: what hangs on it goes along', asy
   });
 });
 
-// What is left of a motion that is not allowed is rounding, of which nothing is worth telling.
+// The rest of a motion that is not allowed is rounding, which is not reported.
 test('wheels that gears lock lose their motion with one event', () => {
   const wheel = (id, x) => sized(id, [0.1, 0.1, 0.02], { pose: { p: [x, 0, 0], q: [1, 0, 0, 0] } });
   const hinge = (id, body, x, more) => revolute(id, frame(body), frame('world', [x, 0, 0]), more);

@@ -266,7 +266,7 @@ const arm = (desired, others) => ({
   devices: [0, 5].map((f, i) => ({ id: `hand${i}`, driver: 'sim', operator: push([0, f, 0]) })),
 });
 
-// What moves is the arm with another mass at its elbow: D + J^T (M - Lambda) J with J the elbow's, whose one motion is
+// The arm moves with another mass at its elbow: D + J^T (M - Lambda) J with J the elbow's, whose one motion is
 // [-L sin, L cos, 1]. The push at the tip moved the elbow by the arm's own mass: 100 kg by 13 times too much.
 for (const mass of [0.5, 5, 100])
   test(`a push at the tip meets the ${mass} kg desired at the elbow`, () => {
@@ -290,7 +290,7 @@ test('two desired masses in one system are refused by name', () => {
   assert.match(r.stderr, /tools\/1\/desired\/mass: tools 0 and 1 hold one system of bodies/);
 });
 
-// What is refused only as a scenario is built.
+// Edits that are refused only as a scenario is built.
 test('a dry run refuses what the edit would be refused for', async () => {
   await expect(200, 'PUT', '/scene', arm(0, 1));
   const same = async (method, path, body, words) => {

@@ -1,6 +1,6 @@
 /*
- * What slides, rolls and rests by Coulomb's law in a scene that only turns contacts on, against
- * closed forms of rigid bodies.
+ * Sliding, rolling and rest by Coulomb's law in a scene that only turns contacts on, against closed
+ * forms of rigid bodies.
  */
 // clang-format off
 #include <setjmp.h>
@@ -195,8 +195,8 @@ static void blocks_slide_on_others(void **state)
     running_close(&r);
 }
 
-/* What rests from the start neither sinks nor slides off: friction between four is found to a part
- * of its springs' way. */
+/* Bodies that rest from the start neither sink nor slide off: friction between four is found to a
+ * part of its springs' way. */
 static void piles_stay_where_they_are_put(void **state)
 {
     (void)state;

@@ -301,8 +301,8 @@ static void a_falling_heap_stays_within_the_steps_effort(void **state)
     assert_memory_equal(one.poses, other.poses, sizeof one.poses);
 }
 
-/* What the audit has to remove, falling, at rest and stirred, is 1e-7 of the energy that contacts
- * dissipate: where a step leaves systems frozen, too. */
+/* The energy that the audit has to remove, falling, at rest and stirred, is 1e-7 of the energy that
+ * contacts dissipate: where a step leaves systems frozen, too. */
 static void heaps_generate_no_energy(void **state)
 {
     (void)state;

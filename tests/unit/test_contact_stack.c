@@ -204,7 +204,8 @@ static void light_boxes_stay_below_what_slides(void **state)
     }
 }
 
-/* What a body's contacts told with another, along z, and of its smallest and largest (N). */
+/* The forces that a body's contacts with another reported, along z; the smallest and largest (N).
+ */
 static double told(const gw_snapshot *now, const running *r, const char *a, const char *b,
                    double *least, double *most)
 {

@@ -142,7 +142,7 @@ static void candidates_that_come_late_are_overdue(void **state)
     gw_detection_destroy(p.detection);
 }
 
-/* What was found before tick 0 is nobody's; after an edit the first candidates come at once. */
+/* Candidates found before tick 0 are dropped; after an edit the first candidates come at once. */
 static void a_restart_and_an_edit_begin_anew(void **state)
 {
     (void)state;

@@ -406,7 +406,7 @@ static void stops_hold_beside_contacts(void **state)
     running_close(&r);
 }
 
-/* What is told of a tick belongs to its state: m (dv/dt - g) there, by central differences, of a
+/* Forces reported for a tick belong to its state: m (dv/dt - g) there, by central differences, of a
  * free body and of a body of a system. */
 static void constraint_forces_belong_to_the_state_told(void **state)
 {

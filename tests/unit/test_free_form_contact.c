@@ -127,8 +127,8 @@ static double lowest_of_edges(const gw_shape *s, const gw_pose *p, double a, dou
     return least;
 }
 
-/* What touches with edges, rims and corners alone, a cone or a box in a steep bowl and a box on a
- * saddle, is as deep as the deepest of their points. */
+/* A solid that touches with edges, rims and corners alone, a cone or a box in a steep bowl and a
+ * box on a saddle, is as deep as the deepest of their points. */
 static void solids_are_as_deep_as_their_edges(void **state)
 {
     (void)state;

@@ -155,7 +155,7 @@ static void one_point_does_not_shift_as_the_body_turns(void **unused)
     assert_non_null(strstr(words, "shifting as it turns"));
 }
 
-/* What one part is asked for is not said to be out of the object's reach. */
+/* A demand on one part is not reported as out of the object's reach. */
 static void a_conflict_of_one_point_tells_of_the_same_part(void **unused)
 {
     (void)unused;

@@ -28,7 +28,7 @@ async function type(label, text) {
   await field.press('Enter');
 }
 
-// What is done meanwhile is done before the first answer is here.
+// `act` is done before the first answer is here.
 async function late(path, act) {
   const answers = [];
   await page.route(path, async (route) => {

@@ -399,7 +399,7 @@ suite('curves and surfaces', () => {
   const entry = (id) => page.locator(`.entry-main:has(.entry-id:text-is("${id}"))`);
   const drawn = async () => JSON.parse((await page.getAttribute('#canvas', 'data-contact')) || 'null');
 
-  // What is drawn of a constraint, and whether its frame is one about the normal that the appliance tells.
+  // The drawing of a constraint, and whether its frame is one about the normal that the appliance tells.
   async function select(id) {
     await entry(id).click();
     const shown = await until(async () => {

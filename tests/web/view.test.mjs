@@ -1,4 +1,4 @@
-// What the view owes whoever looks: all of a scene in the picture, the way to what has left it, nothing out of reach.
+// The view: all of a scene in the picture, the way to what has left it, nothing out of reach.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { appliance, page, person, resize, show, suite, visit } from './fixture.mjs';

@@ -203,7 +203,7 @@ function usersOf(id: string): number {
   return store.objects.value.filter((o) => o.material === id).length + links.filter((l) => l.material === id).length;
 }
 
-// What a material without a stated friction has where bodies collide.
+// The friction of a material that states none, where bodies collide.
 const DEFAULT_FRICTION = 0.3;
 
 function One({ m }: { m: Material }): JSX.Element {

@@ -124,7 +124,7 @@ const applied = (name: string, unit: string, { applied: value, why }: RenderedVa
       : 'the tool does not turn'
     : `${Number(value.toPrecision(3))} ${unit}: ${WHY[why]}`;
 
-// What the first tool's device renders of the mass and stiffness that are asked for, and why.
+// The mass and stiffness that the first tool's device renders of the desired ones, and why.
 function Applied(): JSX.Element | null {
   const [all, setAll] = useState<Rendered | undefined>(undefined);
   const revision = store.revision.value;

@@ -16,7 +16,7 @@ export const editable = (value: number, digits: number): string => fixed(value, 
 export const mm = (m: number): string => `${fixed(m * MM, Math.abs(m) < 1e-3 ? 3 : 2)} mm`;
 export const degrees = (rad: number): string => `${fixed(rad * DEG, 2)}\u00b0`;
 
-// What was typed into a field: the label and the unit are the field's.
+// Input typed into a field: the label and the unit are the field's.
 export interface Typed {
   label: string;
   unit: string;
