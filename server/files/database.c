@@ -55,23 +55,32 @@ struct gw_database {
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
+bool database_disk_error(const char *path, int why, const char *words, gw_error *error)
+{
+    if (why == ENOSPC || why == EDQUOT)
+        return gw_fail(error, GW_NO_SPACE, "",
+                       "the disk of %s is full, nothing was changed: free some space and repeat",
+                       path);
+    if (why == EROFS)
+        return gw_fail(error, GW_FAILED, "",
+                       "%s is read-only, nothing was changed: make its disk writable and repeat",
+                       path);
+    return gw_fail(error, GW_FAILED, "", "%s, nothing was changed: %s%s%s", path, words,
+                   why ? ": " : "", why ? strerror(why) : "");
+}
+
 /* Sets the error from SQLite's; returns false. For a commit SQLite does not store the system's
  * reason, which directly after it is still in errno. */
 static bool sqlite_error(const gw_database *db, gw_error *error)
 {
     int last = errno, code = sqlite3_errcode(db->sql), system = sqlite3_system_errno(db->sql);
-    if (!system && code == SQLITE_IOERR)
+    if (code == SQLITE_FULL)
+        system = ENOSPC;
+    else if (code == SQLITE_READONLY)
+        system = EROFS;
+    else if (!system && code == SQLITE_IOERR)
         system = last;
-    if (code == SQLITE_FULL || system == ENOSPC || system == EDQUOT)
-        return gw_fail(error, GW_NO_SPACE, "",
-                       "the disk of %s is full, nothing was changed: free some space and repeat",
-                       db->path);
-    if (code == SQLITE_READONLY || system == EROFS)
-        return gw_fail(error, GW_FAILED, "",
-                       "%s is read-only, nothing was changed: make its disk writable and repeat",
-                       db->path);
-    return gw_fail(error, GW_FAILED, "", "%s, nothing was changed: %s%s%s", db->path,
-                   sqlite3_errmsg(db->sql), system ? ": " : "", system ? strerror(system) : "");
+    return database_disk_error(db->path, system, sqlite3_errmsg(db->sql), error);
 }
 
 static bool fail_synced(const gw_database *db, int why, gw_error *error)

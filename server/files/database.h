@@ -61,6 +61,10 @@ void database_done(sqlite3_stmt *rows); /* NULL is fine */
 
 /* ---- durability ---------------------------------------------------------------------------- */
 
+/* Sets the error of a file that could not be written, which is unchanged: by its errno (0:
+ * unknown), or `words` where neither space nor permission is missing. Returns false. */
+bool database_disk_error(const char *path, int why, const char *words, gw_error *error);
+
 /* Waits until the transaction is on the disk. False with an error: it may not be, and the database
  * accepts no more transactions. */
 bool database_sync(gw_database *database, uint64_t ticket, gw_error *error);

@@ -185,13 +185,14 @@ bool store_write(const char *folder, const char *file, const char *data, size_t 
     bool done = fd >= 0 && write_whole(fd, data, size);
     if (fd >= 0)
         done = close(fd) == 0 && done;
-    done = done && rename(temporary, path) == 0 && sync_folder(folder);
-    int why = errno;
+    done = done && rename(temporary, path) == 0;
     if (done)
-        return true;
+        return sync_folder(folder) ||
+               gw_fail(error, GW_FAILED, "", "cannot save %s: %s", path, strerror(errno));
+    int why = errno;
     if (fd >= 0)
         unlink(temporary);
-    return gw_fail(error, GW_FAILED, "", "cannot save %s: %s", path, strerror(why));
+    return database_disk_error(path, why, "it cannot be saved", error);
 }
 
 /* ---- files that lie in the folder --------------------------------------------------------------
@@ -205,10 +206,12 @@ typedef struct scene_file {
     gw_error error;
 } scene_file;
 
+/* Does not wait for the writer of a pipe. */
 static void read_file(const char *path, scene_file *f)
 {
     size_t most = (size_t)GW_MAX_DOCUMENT_BYTES + 1, there = (size_t)f->status.st_size, size = 0;
-    FILE *in = fopen(path, "rb");
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *in = fd >= 0 ? fdopen(fd, "rb") : NULL;
     f->text = in ? malloc((there < most ? there : most) + 1) : NULL;
     if (in && !f->text)
         wire_memory_missed();
@@ -221,6 +224,8 @@ static void read_file(const char *path, scene_file *f)
         gw_fail(&f->error, GW_FAILED, "", "%s: %s", path, strerror(errno));
     if (in)
         fclose(in);
+    else if (fd >= 0)
+        close(fd);
 }
 
 const char *store_string(const json_t *document, const char *member)
@@ -272,8 +277,9 @@ static bool is_file_known(gw_store *store, const char *file, const struct stat *
     return is;
 }
 
-/* Reads the file of a scene where it is new or has changed. An error in the file is stored with it:
- * the scene is listed, and opening it reports the error. False: the database failed. */
+/* Reads the file of a scene where it is new or has changed; a name that leads out of the folder has
+ * none. An error in the file is stored with it: the scene is listed, and opening it reports the
+ * error. False: the database failed. */
 static bool import_file(gw_store *store, const char *file, gw_error *error)
 {
     char path[STORE_PATH];
@@ -281,7 +287,8 @@ static bool import_file(gw_store *store, const char *file, gw_error *error)
     gw_database *db = store->database;
     uint64_t ticket;
     snprintf(path, sizeof path, "%s/%s.json", store->folder, file);
-    if (stat(path, &f.status) != 0 || is_file_known(store, file, &f.status))
+    if (!store_name_valid(file) || stat(path, &f.status) != 0 ||
+        is_file_known(store, file, &f.status))
         return true;
     read_file(path, &f);
     bool memory = !wire_memory_short() || gw_fail(error, GW_FAILED, "", "memory is short");

@@ -80,7 +80,7 @@ void api_mesh_put(api_call *call)
         return;
     gw_mesh *mesh = meshes_save(call->meshes, call->part[0], request->body, request->size, &error);
     if (!mesh) {
-        api_error(call, &error);
+        api_storage_error(call, &error);
         return;
     }
     if (!known)

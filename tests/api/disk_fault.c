@@ -1,8 +1,9 @@
 /*
  * A disk that refuses, to be preloaded. The file that GUIDEWAY_DISK names says how, read at every
  * call: "write ENOSPC" (EROFS, EIO), "sync EIO", "sync SLOW" (20 ms each), or nothing. Only files
- * of the database are concerned. The file that GUIDEWAY_DISK_LOG names gets a line for each write
- * to the database's log and each sync: "write" or "sync", when it began and when it ended, in ms.
+ * of the database and, for writes, of meshes are concerned. The file that GUIDEWAY_DISK_LOG names
+ * gets a line for each write to the database's log and each sync: "write" or "sync", when it began
+ * and when it ended, in ms.
  *
  *   gcc -shared -fPIC -O2 -o disk.so tests/api/disk_fault.c
  */
@@ -61,6 +62,17 @@ static void note(const char *what, double began)
         return;
     dprintf(fd, "%s %.3f %.3f\n", what, began, now_ms());
     close(fd);
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+    static ssize_t (*next)(int, const void *, size_t);
+    int why = is_file(fd, "/meshes/") ? fault("write") : 0;
+    if (!next)
+        next = dlsym(RTLD_NEXT, "write");
+    if (why > 0)
+        errno = why;
+    return why > 0 ? -1 : next(fd, data, size);
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t size, off64_t at)

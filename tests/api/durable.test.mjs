@@ -588,6 +588,10 @@ for (const [name, [expected, ...words]] of Object.entries(faults))
       assert.equal(status, expected, `${method} ${path}: ${JSON.stringify(json)}`);
       for (const w of words) assert.match(json.detail, w);
     }
+    const mesh = await request(server, 'PUT', '/api/v1/meshes/never.obj', 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n');
+    assert.equal(mesh.status, expected, mesh.text);
+    if (name !== 'EIO') for (const w of words) assert.match(mesh.json.detail, w);
+    assert.deepEqual((await expect(200, 'GET', '/meshes')).json, []);
     assert.deepEqual(await document(server), before);
     assert.equal((await expect(200, 'GET', '/simulation')).json.state, 'running', 'the loop has not noticed');
     const told = (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === 'storage');

@@ -1,7 +1,7 @@
 // Saved scenes: whole or not at all, across restarts, kills and broken files.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -62,6 +62,35 @@ test('names cannot lead out of the folder', async () => {
   for (const scene of ['../../../etc/passwd', '/etc/passwd', '.hidden', 'evil.json', ''])
     await expect(404, 'POST', '/scene/open', { scene });
   await server.stop();
+});
+
+test('an escaped slash in an address leads to no file outside the folder', async (t) => {
+  const data = folder();
+  writeFileSync(join(data, 'outside.json'), JSON.stringify({ name: 'Not a scene of this folder' }));
+  const server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  for (const [method, path, body] of [
+    ['GET', '', undefined],
+    ['GET', '/versions', undefined],
+    ['POST', '/restore', {}],
+    ['DELETE', '', undefined],
+  ]) {
+    const { status, text } = await request(server, method, `/api/v1/scenes/..%2Foutside${path}`, body);
+    assert.equal(status, 404, `${method} ${path}`);
+    assert.doesNotMatch(text, /Not a scene/);
+  }
+  assert.deepEqual(await saved(server), []);
+  assert.ok(existsSync(join(data, 'outside.json')));
+});
+
+test('a pipe in the place of a file holds nobody up', async (t) => {
+  const data = folder();
+  mkdirSync(join(data, 'scenes'));
+  spawnSync('mkfifo', [join(data, 'scenes/pipe.json')]);
+  const server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  assert.match((await request(server, 'GET', '/api/v1/scenes')).json.at(-1).description, /damaged/);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'pipe' })).status, 500);
 });
 
 test('a scene of as many objects as there can be is saved, opened, run and started with', {
