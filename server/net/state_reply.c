@@ -107,8 +107,17 @@ static bool is_fine(const gw_guard *guard, const request_head *head)
     return !head->old && strcmp(head->method, "GET") == 0 &&
            strcmp(head->target, STATE_REPLY_PATH) == 0 &&
            (!connection || strcasecmp(connection, "keep-alive") == 0) &&
-           !guard_head_ambiguous(&fields, &detail) && !guard_head_sender(guard, &fields, &detail) &&
-           guard_roles(guard, guard_bearer(head_find(head, "Authorization")));
+           !guard_head_ambiguous(&fields, &detail) && !guard_head_sender(guard, &fields, &detail);
+}
+
+/* True for a valid token from an address that may still guess. HTTP counts and refuses the others.
+ */
+static bool is_welcome(const gw_guard *guard, const request_head *head, int fd)
+{
+    const char *token = guard_bearer(head_find(head, "Authorization"));
+    struct sockaddr_storage peer = peer_address(fd);
+    unsigned roles;
+    return guard_roles(guard, token) && guard_judge(guard, token, &peer, &roles) == GUARD_WELCOME;
 }
 
 /* Examines the next request; one for the state is taken from the socket. */
@@ -129,7 +138,8 @@ static finding find_request(const gw_state_replies *replies, slot *p)
     head_status read = head_parse(data, size, &head);
     if (read == HEAD_PARTIAL && size < HEAD_BYTES)
         return NOT_WHOLE;
-    if (read != HEAD_WHOLE || head.size > KNOWN || !is_fine(replies->def.guard, &head))
+    if (read != HEAD_WHOLE || head.size > KNOWN || !is_fine(replies->def.guard, &head) ||
+        !is_welcome(replies->def.guard, &head, p->fd))
         return ASKS_ELSE;
     const char *given = head_find(&head, "X-Request-Id");
     p->id[0] = 0;

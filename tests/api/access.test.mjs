@@ -303,6 +303,7 @@ test('tokens are not guessed: an event for each, and an end to them', async () =
     [limited.status, limited.headers['retry-after'], limited.json.type],
     [429, '60', '/problems/too-many-guesses'],
   );
+  assert.equal((await ask(token, '/simulation')).status, 429, 'the state is no way to go on guessing');
   assert.equal((await ask(token, '/simulation/halt', 'POST')).status, 200, 'a halt comes through');
   await locked.stop();
 });
