@@ -261,6 +261,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
         return NULL;
     }
     pthread_mutex_init(&app->stepping, NULL);
+    pthread_mutex_init(&app->stating, NULL);
     app->database = def->database;
     app->history = def->history;
     atomic_init(&app->saved, history_saved(def->history));
@@ -313,6 +314,7 @@ void app_destroy(gw_app *app)
         text_unref(app->events[i]);
     gw_fault_log_destroy(app->faults);
     pthread_mutex_destroy(&app->stepping);
+    pthread_mutex_destroy(&app->stating);
     text_unref(app->newest.text);
     pthread_mutex_destroy(&app->state);
     pthread_mutex_destroy(&app->edit);

@@ -180,6 +180,7 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
     gw_loop *old = app->loop;
     app_slots old_slots = app->slots;
     app->loop = loop;
+    app->loops++;
     app->slots = slots;
     gw_loop_record(loop, app->recording);
     pthread_mutex_unlock(&app->loop_lock);

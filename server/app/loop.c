@@ -42,7 +42,8 @@ app_loop_state app_loop_now(gw_app *app)
                           .halted = s->halted || gw_halt_latch_read(&app->halt, NULL),
                           .tool_count = s->tool_count,
                           .steps_left = s->steps_left,
-                          .step_tag = s->step_tag};
+                          .step_tag = s->step_tag,
+                          .loops = app->loops};
     pthread_mutex_unlock(&app->loop_lock);
     return now;
 }
@@ -86,7 +87,9 @@ static bool has_reached(gw_app *app, gw_run_state state)
     return now.state == state && (state != GW_STOPPED || now.tick == 0);
 }
 
-bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
+/* Sends the state to the loop, and waits. Under the `stating` lock: another request would take the
+ * loop to its state before this one sees its own. */
+static bool change_state(gw_app *app, gw_run_state state, gw_error *error)
 {
     if (app_loop_now(app).halted && state == GW_RUNNING)
         return gw_fail(error, GW_CONFLICT, "/state",
@@ -94,6 +97,7 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
     pthread_mutex_lock(&app->edit);
     if (state == GW_STOPPED)
         app_lay_out_again(app);
+    unsigned loops = app_loop_now(app).loops;
     bool sent =
         app_send_command(app, &(gw_command){.kind = GW_COMMAND_STATE, .state = state}, error);
     pthread_mutex_unlock(&app->edit);
@@ -102,6 +106,8 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
     for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
         if (has_reached(app, state))
             return true;
+        if (app_loop_now(app).loops != loops)
+            return gw_fail(error, GW_CONFLICT, "/state", "another scene was opened meanwhile");
         if (state == GW_RUNNING && app_loop_now(app).halted)
             return gw_fail(error, GW_CONFLICT, "/state",
                            "halted meanwhile: nothing moves until POST /api/v1/simulation/arm");
@@ -109,6 +115,15 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
     }
     return gw_fail(error, GW_FAILED, "", "the loop did not take the state within %d ms",
                    ANSWER_WAIT_MS);
+}
+
+bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
+{
+    assert(app);
+    pthread_mutex_lock(&app->stating);
+    bool changed = change_state(app, state, error);
+    pthread_mutex_unlock(&app->stating);
+    return changed;
 }
 
 static bool may_step(const app_loop_state *now, gw_error *error)
@@ -129,11 +144,13 @@ static bool make_ticks(gw_app *app, uint64_t ticks, gw_error *error)
         return false;
     for (int waited_ms = 0; waited_ms < STEP_WAIT_MS && !atomic_load(&app->ending); waited_ms++) {
         now = app_loop_now(app);
-        if (now.step_tag == command.tag && (now.steps_left == 0 || now.halted))
+        if (now.loops != before.loops ||
+            (now.step_tag == command.tag && (now.steps_left == 0 || now.halted)))
             break;
         sleep_ms(1);
     }
-    uint64_t made = now.tick > before.tick ? now.tick - before.tick : 0;
+    bool replaced = now.loops != before.loops;
+    uint64_t made = now.tick > before.tick && !replaced ? now.tick - before.tick : 0;
     if (made >= ticks)
         return true;
     bool slow = now.steps_left > 0 && !now.halted;
@@ -141,6 +158,7 @@ static bool make_ticks(gw_app *app, uint64_t ticks, gw_error *error)
     (void)app_send_command(app, &command, error);
     return gw_fail(error, GW_CONFLICT, "", "%s after %llu of %llu ticks",
                    atomic_load(&app->ending) ? "the server ends"
+                   : replaced                ? "another scene was opened"
                    : slow                    ? "30 s are over: ask for fewer, it was stopped"
                    : now.halted              ? "halted"
                                              : "stopped by somebody else",

@@ -2,6 +2,7 @@
  * Shared by the files of the app. Locks, in the order in which they may be taken:
  *
  *   stepping  one request of steps at a time, until its ticks are made
+ *   stating   one request of a run state at a time, until the loop has taken it
  *   state  the text of the simulation's state; held while it is written, a copy of a snapshot
  *   edit   one edit at a time: the history, slots, everything that builds; may be held for long
  *   task   which task runs and how far it is; held for a copy
@@ -101,6 +102,7 @@ struct gw_app {
     atomic_bool ending;       /* requests that wait for ticks end with an error */
     atomic_bool arming;       /* a request to arm waits */
     pthread_mutex_t stepping; /* before all others: steps, one request at a time */
+    pthread_mutex_t stating;  /* before `edit`: a run state, one request at a time */
     atomic_int steps_waiting; /* requests */
     uint64_t steps_asked;     /* stepping: number of requests so far, the tags of their commands */
 
@@ -114,6 +116,7 @@ struct gw_app {
     char armed_by[GW_HALT_BY]; /* log: who armed last */
 
     gw_loop *loop;     /* loop */
+    unsigned loops;    /* loop: started so far */
     bool recording;    /* loop: per-tick records are wanted */
     int retired_count; /* loop */
     app_retired retired[APP_MAX_RETIRED];
@@ -249,6 +252,7 @@ typedef struct app_loop_state {
     bool halted;
     int tool_count;
     uint64_t steps_left, step_tag; /* see gw_snapshot */
+    unsigned loops;                /* started so far: another number, another loop */
 } app_loop_state;
 
 app_loop_state app_loop_now(gw_app *app);

@@ -104,6 +104,33 @@ test('a halt and a stop end the steps that are left', { timeout: 60000 }, async 
   }
 });
 
+test('another scene ends the steps that are left', { timeout: 60000 }, async () => {
+  for (const [method, path, body] of [
+    ['POST', '/scene/open', { scene: 'sphere' }],
+    ['PATCH', '/scene', { rate: 500 }],
+  ]) {
+    const from = await paused('cone-on-cylinder'),
+      long = step(1000000);
+    await until('ticks', async () => (await now()).tick > from + 100);
+    await expect(200, method, path, body);
+    const began = performance.now();
+    const refused = await long;
+    assert.equal(refused.status, 409);
+    assert.match(refused.json.detail, /another scene was opened/);
+    assert.ok(performance.now() - began < 5000, `${path}: ${performance.now() - began} ms`);
+  }
+});
+
+test('clients that want different states at once all get theirs', { timeout: 60000 }, async () => {
+  await paused('cone-on-cylinder');
+  const states = ['running', 'stopped', 'paused'];
+  const client = async (first) => {
+    for (let i = 0; i < 60; i++)
+      assert.equal((await call('PUT', '/simulation', { state: states[(first + i) % 3] })).status, 200);
+  };
+  await Promise.all([0, 1, 2, 0, 1, 2].map(client));
+});
+
 test('other requests are answered while steps are made', { timeout: 60000 }, async () => {
   await paused('cone-on-cylinder');
   const long = step(200000);
