@@ -16,8 +16,9 @@ static int command_man(const command_line *line);
 
 static const cli_command commands[] = {
     {"serve",
-     .words = "The appliance: the page, REST and the stream. Where no scene is named it opens the "
-              "one that was saved last, else the first of the gallery.",
+     .words = "The appliance: the page, REST and the stream. Where no scene is named it comes "
+              "back to the document that was worked on last, saved or not, else the first of the "
+              "gallery.",
      .options =
          {{"listen", "ADDR:PORT", "127.0.0.1:8080",
            .words = "Where to listen; port 0 takes a free one."},

@@ -487,7 +487,8 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     const api_route *route = api_find_route(&call, path, allow);
     if (route && !may_call(&call)) /* before the key: a stored answer belongs to another token */
         return;
-    bool keyed = request->idempotency_key && strcmp(request->method, "POST") == 0;
+    bool always = route && route->about.flags & OP_ALWAYS; /* is carried out again */
+    bool keyed = request->idempotency_key && strcmp(request->method, "POST") == 0 && !always;
     if (keyed && !api_replays_begin(api->replays, request, reply))
         return;
     if (!route)

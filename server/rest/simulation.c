@@ -99,7 +99,9 @@ void api_events_get(api_call *call)
     }
     uint64_t last = app_log_last(call->app), seq = app_log_first(call->app);
     json_t *list = json_array();
-    for (seq = since >= seq ? since + 1 : seq; seq <= last; seq++) {
+    if (since >= seq)
+        seq = since < last ? since + 1 : last + 1; /* a number of the future: none */
+    for (; seq <= last; seq++) {
         gw_text *event = app_log_get(call->app, seq);
         if (event)
             json_array_append_new(list, json_loads(event->data, 0, NULL));

@@ -117,6 +117,14 @@ test('one press that comes by two ways halts once: the later way undoes no armin
   await arm();
   assert.equal((await halt('press-3')).json.halted, true);
   await arm();
+  // nor does another way to write the address, whose answers are not stored as those of other requests
+  for (let i = 0; i < 2; i++) {
+    const encoded = '/api/v1/simulation/%68alt';
+    const reply = await request(server, 'POST', encoded, undefined, { 'Idempotency-Key': 'press-5' });
+    assert.deepEqual([reply.status, reply.json.halted], [200, true]);
+    assert.equal((await now()).halted, true);
+    await arm();
+  }
   await live.close();
 });
 
