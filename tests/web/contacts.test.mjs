@@ -184,6 +184,21 @@ suite('contacts', () => {
     );
   });
 
+  test('a bound that bears is told while contacts are off', async () => {
+    await arrive({
+      objects: [table, { ...ball, free: true }],
+      constraints: [
+        { id: 'above', type: 'distance', a: 'ball/center', b: 'table/top', value: 0.04, bound: 'at-least' },
+      ],
+    });
+    assert.match(await person.text('[aria-labelledby="title-contacts"]'), /except where a one-sided relation/);
+    await run();
+    await until(async () => (await appliance.get('/contacts')).some((c) => c.state === 'continuous'), 'it rests');
+    const told = async () => person.text('[aria-labelledby="title-contacts"]');
+    await until(async () => /ball\s*touches\s*table/.test(await told()), 'in words');
+    assert.equal(await page.locator('button[aria-label^="Leave out"]').count(), 0);
+  });
+
   test('rules are chosen by name', async () => {
     await arrive({ contact: { enabled: true } });
     await page.click('.left summary:has-text("Rules")');

@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { leaveOut, patchContact } from '../edits/contacts';
 import type { ContactPoint, Hit } from '../protocol';
+import { isOneSided, maySeparate } from '../state/constraints';
 import * as store from '../state/store';
 import { fixed, joules, mm, newtonSeconds, newtons } from '../state/words';
 import { Icon } from '../ui/icons';
@@ -64,7 +65,8 @@ function pairs(contacts: readonly ContactPoint[], hits: readonly Hit[]): Pair[] 
   return [...out.values()].sort((x, y) => y.force + y.impulse * 1e3 - (x.force + x.impulse * 1e3));
 }
 
-function PairLine({ p }: { p: Pair }): JSX.Element {
+// `on`: contacts are on, so the pair can be left out; else a relation causes this one.
+function PairLine({ p, on }: { p: Pair; on: boolean }): JSX.Element {
   const mark = marks[p.state] ?? touches;
   return (
     <li class="touch">
@@ -80,15 +82,17 @@ function PairLine({ p }: { p: Pair }): JSX.Element {
           {p.b}
         </button>
       </span>
-      <button
-        type="button"
-        class="tool tiny"
-        aria-label={`Leave out ${p.a} and ${p.b}`}
-        title="Let them pass through one another"
-        onClick={() => leaveOut([p.a, p.b])}
-      >
-        <Icon name="close" />
-      </button>
+      {on && (
+        <button
+          type="button"
+          class="tool tiny"
+          aria-label={`Leave out ${p.a} and ${p.b}`}
+          title="Let them pass through one another"
+          onClick={() => leaveOut([p.a, p.b])}
+        >
+          <Icon name="close" />
+        </button>
+      )}
       <span class="touch-figures">{figuresOf(p)}</span>
     </li>
   );
@@ -104,7 +108,7 @@ function figuresOf(p: Pair): string {
 
 const SHOWN = 12;
 
-function ContactMarks(): JSX.Element {
+function ContactMarks({ on }: { on: boolean }): JSX.Element {
   const sim = store.figures.value;
   const list = pairs(sim?.contacts ?? [], sim?.hits ?? []);
   const f = sim?.contact;
@@ -115,7 +119,7 @@ function ContactMarks(): JSX.Element {
       ) : (
         <ul class="touches" aria-label="Contacts now">
           {list.slice(0, SHOWN).map((p) => (
-            <PairLine key={`${p.a} ${p.b}`} p={p} />
+            <PairLine key={`${p.a} ${p.b}`} p={p} on={on} />
           ))}
         </ul>
       )}
@@ -125,6 +129,18 @@ function ContactMarks(): JSX.Element {
           {f.collisions} {f.collisions === 1 ? 'collision' : 'collisions'} so far, {joules(f.dissipated)} lost to them.
         </p>
       )}
+    </>
+  );
+}
+
+// While contacts are off, bodies touch only where a relation is one-sided: a bound, or a contact that may lift off.
+function WithoutContacts(): JSX.Element {
+  const bounded = store.constraints.value.some((c) => isOneSided(c) || maySeparate(c));
+  if (!bounded) return <p class="quiet">Bodies pass through one another.</p>;
+  return (
+    <>
+      <p class="quiet">Bodies pass through one another, except where a one-sided relation holds them apart.</p>
+      <ContactMarks on={false} />
     </>
   );
 }
@@ -143,7 +159,7 @@ export function Contacts({ rules }: { rules: JSX.Element }): JSX.Element {
   );
   return (
     <Section id="contacts" title="Contacts" extra={switch_}>
-      {on ? <ContactMarks /> : <p class="quiet">Bodies pass through one another.</p>}
+      {on ? <ContactMarks on /> : <WithoutContacts />}
       {rules}
     </Section>
   );
