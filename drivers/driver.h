@@ -2,9 +2,9 @@
  * The contract between the loop and a haptic device, and the registry of drivers.
  *
  * A driver is a table of operations and settings. open() may allocate and block; read() and write()
- * are called once a tick each, on the loop's thread: RT safe, no allocation, no lock, bounded time.
- * All quantities are in device space (the device's own workspace, metres, its frame at the middle),
- * world-aligned axes.
+ * are called once a tick each, one after the other, on the loop's thread or its standby: RT safe,
+ * no allocation, no lock, bounded time. All quantities are in device space (the device's own
+ * workspace, metres, its frame at the middle), world-aligned axes.
  *
  * A watchdog above the loop calls attenuate() while the loop may hang in any other operation: the
  * last command is held for two ticks, scaled down to zero within 20 ms, and back to full scale from

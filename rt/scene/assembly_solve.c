@@ -18,8 +18,8 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "rt/base/clock.h"
 #include "rt/base/random.h"
 #include "rt/base/small.h"
 #include "rt/base/spatial.h"
@@ -331,9 +331,7 @@ static void evaluate_searched(void *context, int i)
 
 static double clock_microseconds(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+    return 1e-3 * (double)gw_now_ns();
 }
 
 /* Evaluates these rows at the present poses, on several threads if the recent evaluations took long

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "rt/base/clock.h"
 #include "rt/sim/detection.h"
 
 struct gw_sim {
@@ -160,9 +160,7 @@ static void detect_when_asked(gw_sim *sim)
 
 static double now_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+    return 1e-3 * (double)gw_now_ns();
 }
 
 void gw_sim_step(gw_sim *sim, uint64_t ticks)

@@ -1,16 +1,15 @@
 /*
  * A simulation on a thread of its own. The thread takes commands from a ring, ticks at absolute
  * deadlines, and puts snapshots, events, records and retired memory into a mailbox and rings; it
- * takes no lock, does not allocate, and waits only for its next deadline.
+ * takes no lock, does not allocate, and waits only for its next deadline. A standby thread on
+ * another processor makes the ticks that the first one has not begun in time (turn.h).
  */
 #include "rt/sim/loop.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rt/base/clock.h"
 #include "rt/base/fetch.h"
 #include "rt/base/mailbox.h"
+#include "rt/base/real_time.h"
 #include "rt/base/ring.h"
 #include "rt/sim/detection.h"
 #include "rt/sim/scenario_private.h"
+#include "rt/sim/turn.h"
 
 #define DEFAULT_RATE      1000
 #define DEFAULT_PRIORITY  80
@@ -36,12 +38,11 @@
 #define WAKING_STEP_NS    1000    /* increase of the margin after a late waking; decrease: */
 #define WAKES             200     /* by this part of it: it suffices for all but one of 200 */
 #define WORLD_PERIOD_NS   5000000 /* while there is nothing to detect */
+#define RELIEF_SHARE      0.25    /* of a period after its deadline: the standby makes the tick */
 #define WATCH_NS          1000000 /* of the watchdog, while a device is watched */
 #define WATCH_IDLE_NS     20000000
 #define RAMP_MIN_NS       4000000       /* least duration of the ramp to zero */
 #define STACK_BYTES       (2048 * 1024) /* sanitizers need a part of it */
-#define PAGE_BYTES        4096
-#define STACK_TOUCHED     (512 * 1024) /* more than a solve in a tick needs */
 #define RECORD_BYTES      offsetof(gw_snapshot, followers)
 
 struct gw_loop {
@@ -54,15 +55,19 @@ struct gw_loop {
     atomic_bool real_time, pinned;
     gw_halt_latch *halt, own_halt;
     gw_lease *lease, own_lease;
-    int64_t waking_ns;   /* margin for waking before a rehearsal; loop's thread only */
-    gw_halt_word heeded; /* the latch word last applied to the simulation; loop's thread only */
+    gw_turn turn;        /* whose holder alone uses what is marked: turn */
+    int64_t waking_ns;   /* margin for waking before a rehearsal; turn */
+    atomic_llong lead;   /* time awake before the next deadline (ns) */
+    gw_halt_word heeded; /* the latch word last applied to the simulation; turn */
     int latency_fd;      /* /dev/cpu_dma_latency, held while deep idle states are disabled, else -1;
                             world's thread only */
     bool awake_wanted;   /* likewise */
     atomic_bool kept_awake, forces; /* deep idle states are disabled; devices may exert force */
-    pthread_t thread, world, watchdog;
-    sem_t detect_now;   /* posted when bodies were published, or the loop waits for results */
-    atomic_bool awaits; /* the loop waits for results */
+    pthread_t thread, standby, world, watchdog;
+    bool has_standby;
+    atomic_ullong relieved; /* ticks of the standby */
+    sem_t detect_now;       /* posted when bodies were published, or the loop waits for results */
+    atomic_bool awaits;     /* the loop waits for results */
     pthread_mutex_t detecting; /* held while the world thread detects, or a scenario is destroyed */
     pthread_mutex_t watching;  /* held while the watchdog uses devices */
     _Atomic(const gw_scenario *) scenario; /* the scenario whose devices the watchdog checks */
@@ -79,7 +84,7 @@ struct gw_loop {
     gw_ring commands, retired, events, records;
     gw_mailbox snapshots, figures;
     bool memory_locked;
-    unsigned until_figures; /* ticks; loop's thread only */
+    unsigned until_figures; /* ticks; turn */
     unsigned char *memory;  /* of rings and mailboxes, mapped */
     size_t memory_bytes;
     bool can_record; /* the ring of records has its pages */
@@ -92,25 +97,9 @@ gw_loop_def gw_loop_def_default(void)
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-static int64_t now_ns(void)
+static int64_t period_ns(const gw_loop *loop)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void sleep_until(int64_t ns)
-{
-    struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-        ;
-}
-
-/* Busy wait until then, which is more accurate than sleeping. */
-static void spin_until(int64_t ns)
-{
-    while (now_ns() < ns)
-        ;
+    return 1000000000 / loop->rate;
 }
 
 /* Applies a changed latch. */
@@ -224,33 +213,68 @@ static void update_wake_margin(gw_loop *loop, int64_t ns, int64_t most)
     loop->waking_ns = left < 0 ? 0 : left > most ? most : left;
 }
 
-/* Sleeps until `spin` (ns) before the deadline or, if the next tick moves and a rehearsal takes a
- * small share of the period, until the rehearsal's duration before it; rehearses if there is still
- * time after waking. */
-static void wait_for_tick(gw_loop *loop, int64_t deadline, int64_t period, int64_t spin)
+/* Of the next tick: whether it is rehearsed, what a rehearsal costs, and the largest margin for
+ * waking before it (ns). If it moves and a rehearsal takes a small share of the period. */
+typedef struct {
+    gw_rehearsal *rehearsal; /* NULL: none */
+    int64_t cost_ns, most_ns;
+} rehearsing;
+
+static rehearsing plan_rehearsal(const gw_loop *loop)
 {
-    gw_rehearsal *rehearsal = loop->made->moving && loop->real_time
-                                  ? gw_simulation_scenario(loop->simulation)->rehearsal
-                                  : NULL;
-    int64_t cost = rehearsal ? gw_rehearsal_cost_ns(rehearsal) : 0;
-    int64_t share = (int64_t)(REHEARSAL_SHARE * (double)period);
-    int64_t most = (share < REHEARSAL_MOST_NS ? share : REHEARSAL_MOST_NS) - 2 * cost;
-    bool rehearses = rehearsal && most > 0;
-    int64_t lead = rehearses ? loop->waking_ns + 2 * cost : 0;
-    lead = lead > spin ? lead : spin;
-    sleep_until(deadline - lead);
-    int64_t woken = now_ns();
-    if (rehearses)
-        update_wake_margin(loop, woken - (deadline - lead), most);
-    if (rehearses && woken + cost < deadline) {
-        gw_rehearsal_tick(rehearsal);
-        gw_rehearsal_took(rehearsal, now_ns() - woken);
-    }
-    if (rehearses)
+    const int64_t share = (int64_t)(REHEARSAL_SHARE * (double)period_ns(loop));
+    rehearsing plan = {.rehearsal = loop->made->moving && loop->real_time
+                                        ? gw_simulation_scenario(loop->simulation)->rehearsal
+                                        : NULL};
+    if (!plan.rehearsal)
+        return plan;
+    plan.cost_ns = gw_rehearsal_cost_ns(plan.rehearsal);
+    plan.most_ns = (share < REHEARSAL_MOST_NS ? share : REHEARSAL_MOST_NS) - 2 * plan.cost_ns;
+    return plan.most_ns > 0 ? plan : (rehearsing){0};
+}
+
+/* Time awake before the next deadline: for a rehearsal, or the requested one, limited to a share of
+ * the period. */
+static void plan_waking(gw_loop *loop)
+{
+    const int64_t spin = 1000 * (int64_t)loop->placement.spin_us, most = period_ns(loop) / 4;
+    int64_t lead = spin < most ? spin : most;
+    rehearsing plan = plan_rehearsal(loop);
+    if (plan.rehearsal && loop->waking_ns + 2 * plan.cost_ns > lead)
+        lead = loop->waking_ns + 2 * plan.cost_ns;
+    atomic_store_explicit(&loop->lead, lead, memory_order_relaxed);
+}
+
+/* After waking at `woken` instead of `lead` before the deadline: rehearses if there is time. */
+static void rehearse(gw_loop *loop, int64_t deadline, int64_t lead, int64_t woken)
+{
+    rehearsing plan = plan_rehearsal(loop);
+    if (plan.rehearsal) {
+        update_wake_margin(loop, woken - (deadline - lead), plan.most_ns);
+        if (woken + plan.cost_ns < deadline) {
+            gw_rehearsal_tick(plan.rehearsal);
+            gw_rehearsal_took(plan.rehearsal, gw_now_ns() - woken);
+        }
         gw_simulation_fetch(loop->simulation);
+    }
     rehearse_publishing(loop);
-    if (lead > 0)
-        spin_until(deadline);
+}
+
+/* Sleeps, rehearses and spins until the deadline; true if the thread then has the turn. While it
+ * spins it does not have it, as it may be kept from its processor. */
+static bool wait_for_tick(gw_loop *loop, int64_t deadline)
+{
+    int64_t lead = atomic_load_explicit(&loop->lead, memory_order_relaxed);
+    gw_sleep_until(deadline - lead);
+    int64_t woken = gw_now_ns();
+    if (!gw_turn_take(&loop->turn, deadline))
+        return false;
+    rehearse(loop, deadline, lead, woken);
+    if (gw_now_ns() >= deadline)
+        return true;
+    gw_turn_give(&loop->turn, deadline);
+    gw_spin_until(deadline);
+    return gw_turn_take(&loop->turn, deadline);
 }
 
 /* Records the tick for gw_loop_records(). */
@@ -276,30 +300,6 @@ static void publish_snapshot(gw_loop *loop)
     for (int i = 0; i < count; i++)
         if (!gw_ring_push(&loop->events, &events[i]))
             atomic_fetch_add_explicit(&loop->events_lost, 1, memory_order_relaxed);
-}
-
-static void claim_priority(gw_loop *loop)
-{
-    struct sched_param p = {.sched_priority = loop->priority};
-    loop->real_time =
-        !loop->best_effort && pthread_setschedparam(pthread_self(), SCHED_FIFO, &p) == 0;
-}
-
-static void claim_processor(gw_loop *loop)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)loop->placement.processor, &set);
-    loop->pinned =
-        loop->placement.pinned && pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
-}
-
-/* Touches the stack's pages before the first deadline. */
-static void prefault_stack(void)
-{
-    volatile unsigned char page[STACK_TOUCHED];
-    for (size_t i = 0; i < sizeof page; i += PAGE_BYTES)
-        page[i] = 0;
 }
 
 /* Forces latched devices off if the devices had no command for too long. */
@@ -366,10 +366,10 @@ static bool has_detected(gw_loop *loop)
  * so that commands, halts and other threads are served. */
 static void step_ahead(gw_loop *loop, int64_t end)
 {
-    while (gw_simulation_steps_ahead(loop->simulation) && now_ns() < end &&
+    while (gw_simulation_steps_ahead(loop->simulation) && gw_now_ns() < end &&
            gw_halt_latch_now(loop->halt) == loop->heeded) {
         if (!has_detected(loop)) {
-            sleep_until(now_ns() + AHEAD_WAIT_NS);
+            gw_sleep_until(gw_now_ns() + AHEAD_WAIT_NS);
             continue;
         }
         gw_simulation_tick(loop->simulation);
@@ -394,54 +394,104 @@ static void keep_tick(gw_loop *loop, int64_t begin, int64_t written)
     atomic_store_explicit(&loop->faults->writing, false, memory_order_release);
 }
 
+/* Makes the tick of this deadline and gives the turn back. */
+static void make_tick(gw_loop *loop, int64_t deadline)
+{
+    const int64_t period = period_ns(loop);
+    gw_stages *stages = loop->stages;
+    int64_t begin = gw_now_ns();
+    if (begin - deadline > GW_STALL_NS)
+        force_off_stalled(loop);
+    gw_stages_begin(stages, begin, (double)(begin - deadline) / 1e3);
+    watch_operator(loop, begin);
+    gw_halt_word halt = apply_halt_latch(loop);
+    take_commands(loop);
+    gw_stages_end(stages, GW_STAGE_COMMANDS);
+    gw_simulation_tick(loop->simulation);
+    int64_t written = stages->mark;
+    atomic_store_explicit(&loop->heartbeat, written, memory_order_release);
+    if (written - begin > GW_STALL_NS)
+        force_off_stalled(loop); /* the command just written is the last one */
+    publish_snapshot(loop);
+    report_to_latch(loop, halt);
+    gw_stages_end(stages, GW_STAGE_PUBLISH);
+    keep_tick(loop, begin, written);
+    int64_t end = gw_now_ns();
+    /* ticks that became due meanwhile are skipped and counted, not made up for */
+    int64_t missed = end > deadline + period ? (end - deadline) / period : 0;
+    gw_tick_timing timing = {.tick_us = (double)(end - begin) / 1e3,
+                             .late_us = (double)(begin - deadline) / 1e3,
+                             .missed = (uint64_t)missed,
+                             .overrun = end - begin > period || begin - deadline > period,
+                             .real_time = loop->real_time};
+    gw_simulation_timing(loop->simulation, &timing);
+    publish_figures(loop);
+    stages->counts = false;
+    has_detected(loop);
+    step_ahead(loop, begin + (int64_t)(AHEAD_SHARE * (double)period));
+    plan_waking(loop);
+    gw_turn_give(&loop->turn, deadline + period * (1 + missed));
+}
+
+/* Waits while another thread has the turn, checking every period; the deadline of the next tick. */
+static int64_t await_turn(gw_loop *loop)
+{
+    const int64_t period = period_ns(loop);
+    bool taken;
+    int64_t deadline = gw_turn_deadline(&loop->turn, &taken);
+    while (taken) {
+        int64_t now = gw_now_ns();
+        gw_sleep_until(now + period - (now - deadline) % period);
+        deadline = gw_turn_deadline(&loop->turn, &taken);
+    }
+    return deadline;
+}
+
 static void *loop_thread(void *arg)
 {
     gw_loop *loop = arg;
-    prefault_stack();
-    const int64_t period = 1000000000 / loop->rate;
-    claim_processor(loop);
-    claim_priority(loop);
-    /* bounded by a share of the period */
-    const int64_t spin = 1000 * (int64_t)loop->placement.spin_us < period / 4
-                             ? 1000 * (int64_t)loop->placement.spin_us
-                             : period / 4;
+    const int64_t period = period_ns(loop);
+    gw_prefault_stack();
+    loop->pinned = loop->placement.pinned && gw_claim_processor(loop->placement.processor);
+    loop->real_time = !loop->best_effort && gw_claim_priority(loop->priority);
+    if (loop->real_time && loop->has_standby)
+        gw_avoid_last_processor();
     atomic_store(&loop->thread_id, (int)syscall(SYS_gettid));
-    gw_stages *stages = loop->stages;
+    plan_waking(loop);
     /* offset by half a period from its multiples, where kernels have their tick interrupts */
-    int64_t deadline = (now_ns() / period + 1) * period + period / 2;
+    gw_turn_give(&loop->turn, (gw_now_ns() / period + 1) * period + period / 2);
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
-        wait_for_tick(loop, deadline, period, spin);
-        int64_t begin = now_ns();
-        if (begin - deadline > GW_STALL_NS)
-            force_off_stalled(loop);
-        gw_stages_begin(stages, begin, (double)(begin - deadline) / 1e3);
-        watch_operator(loop, begin);
-        gw_halt_word halt = apply_halt_latch(loop);
-        take_commands(loop);
-        gw_stages_end(stages, GW_STAGE_COMMANDS);
-        gw_simulation_tick(loop->simulation);
-        int64_t written = stages->mark;
-        atomic_store_explicit(&loop->heartbeat, written, memory_order_release);
-        if (written - begin > GW_STALL_NS)
-            force_off_stalled(loop); /* the command just written is the last one */
-        publish_snapshot(loop);
-        report_to_latch(loop, halt);
-        gw_stages_end(stages, GW_STAGE_PUBLISH);
-        keep_tick(loop, begin, written);
-        int64_t end = now_ns();
-        /* ticks that became due meanwhile are skipped and counted, not made up for */
-        int64_t missed = end > deadline + period ? (end - deadline) / period : 0;
-        gw_tick_timing timing = {.tick_us = (double)(end - begin) / 1e3,
-                                 .late_us = (double)(begin - deadline) / 1e3,
-                                 .missed = (uint64_t)missed,
-                                 .overrun = end - begin > period || begin - deadline > period,
-                                 .real_time = loop->real_time};
-        gw_simulation_timing(loop->simulation, &timing);
-        publish_figures(loop);
-        stages->counts = false;
-        has_detected(loop);
-        step_ahead(loop, begin + (int64_t)(AHEAD_SHARE * (double)period));
-        deadline += period * (1 + missed);
+        int64_t deadline = await_turn(loop);
+        if (wait_for_tick(loop, deadline))
+            make_tick(loop, deadline);
+    }
+    return NULL;
+}
+
+/* The standby's thread: makes the ticks that the loop's thread has not begun a share of the period
+ * after their deadline, as the kernel or a hypervisor keeps it from its processor. */
+static void *standby_thread(void *arg)
+{
+    gw_loop *loop = arg;
+    const int64_t period = period_ns(loop), relief = (int64_t)(RELIEF_SHARE * (double)period);
+    gw_prefault_stack();
+    if (!gw_claim_priority(loop->priority) || !gw_claim_last_processor())
+        return NULL;
+    while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
+        bool taken;
+        int64_t deadline = gw_turn_deadline(&loop->turn, &taken), now = gw_now_ns();
+        if (taken || deadline == 0) {
+            deadline += period; /* of the tick after it, unless that one takes longer */
+            gw_sleep_until(deadline > now ? deadline + relief : now + period);
+        } else {
+            gw_sleep_until(deadline + relief);
+        }
+        if (deadline > 0 && gw_turn_take(&loop->turn, deadline)) {
+            atomic_fetch_add_explicit(&loop->relieved, 1, memory_order_relaxed);
+            gw_simulation_fetch(loop->simulation);
+            rehearse_publishing(loop);
+            make_tick(loop, deadline);
+        }
     }
     return NULL;
 }
@@ -461,12 +511,12 @@ static double share_of_command(int64_t still_ns, int64_t period_ns)
 /* Checks the loop's heartbeat once; returns the time until the next check (ns). */
 static int64_t check_heartbeat(gw_loop *loop)
 {
-    int64_t period = 1000000000 / loop->rate;
+    int64_t period = period_ns(loop);
     bool watched = false;
     pthread_mutex_lock(&loop->watching);
     const gw_scenario *s = atomic_load_explicit(&loop->scenario, memory_order_acquire);
     int64_t heartbeat = atomic_load_explicit(&loop->heartbeat, memory_order_acquire);
-    int64_t still = heartbeat ? now_ns() - heartbeat : 0;
+    int64_t still = heartbeat ? gw_now_ns() - heartbeat : 0;
     double share = share_of_command(still, period);
     for (int i = 0; i < s->slot_count; i++) {
         const gw_driver *driver = s->slots[i]->driver;
@@ -486,11 +536,10 @@ static int64_t check_heartbeat(gw_loop *loop)
 static void *watchdog_thread(void *arg)
 {
     gw_loop *loop = arg;
-    struct sched_param p = {.sched_priority = loop->priority + 1};
     if (!loop->best_effort)
-        (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+        gw_claim_priority(loop->priority + 1);
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire))
-        sleep_until(now_ns() + check_heartbeat(loop));
+        gw_sleep_until(gw_now_ns() + check_heartbeat(loop));
     return NULL;
 }
 
@@ -531,18 +580,17 @@ static void hold_wake_latency_low(gw_loop *loop, bool wanted)
 static void *detection_thread(void *arg)
 {
     gw_loop *loop = arg;
-    struct sched_param p = {.sched_priority = loop->priority / 2};
     if (!loop->best_effort)
-        (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+        gw_claim_priority(loop->priority / 2);
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
-        int64_t begin = now_ns();
+        int64_t begin = gw_now_ns();
         hold_wake_latency_low(loop, atomic_load_explicit(&loop->forces, memory_order_relaxed));
         pthread_mutex_lock(&loop->detecting);
         gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
         if (d)
             gw_detection_run(d);
         pthread_mutex_unlock(&loop->detecting);
-        int64_t end = now_ns(), rested = end + (end - begin);
+        int64_t end = gw_now_ns(), rested = end + (end - begin);
         bool woken = false;
         while (rest_until(loop, rested)) {
             woken = true;
@@ -587,16 +635,6 @@ static size_t round_to_cache_line(size_t bytes)
     return round_up(bytes, 64);
 }
 
-/* Puts pages behind `bytes` of mapped memory, before ticks use it: at once where the system can,
- * which takes a tenth of the time, else one by one. */
-static void fill_in_pages(unsigned char *memory, size_t bytes)
-{
-    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0)
-        return;
-    for (size_t i = 0; i < bytes; i += PAGE_BYTES)
-        *(volatile unsigned char *)&memory[i] = 0;
-}
-
 /* All rings and the mailboxes in one mapping. The records are its last and largest part, which most
  * loops never use: gw_loop_record() fills it in. */
 static bool take_memory(gw_loop *loop)
@@ -605,12 +643,12 @@ static bool take_memory(gw_loop *loop)
     size_t events = round_to_cache_line(GW_EVENT_RING * sizeof(gw_event));
     size_t snapshots = round_to_cache_line(3 * sizeof(gw_snapshot));
     size_t figures = round_to_cache_line(3 * sizeof(gw_tick_figures));
-    size_t always = round_up(2 * commands + events + snapshots + figures, PAGE_BYTES);
+    size_t always = round_up(2 * commands + events + snapshots + figures, GW_PAGE_BYTES);
     size_t all = always + GW_RECORD_RING * RECORD_BYTES;
     unsigned char *m = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (m == MAP_FAILED)
         return false;
-    fill_in_pages(m, always);
+    gw_populate_pages(m, always);
     loop->memory = m;
     loop->memory_bytes = all;
     gw_ring_init(&loop->records, m + always, RECORD_BYTES, GW_RECORD_RING);
@@ -622,46 +660,20 @@ static bool take_memory(gw_loop *loop)
     return true;
 }
 
-/* Touches the pages of a loaded object that ticks use: the program, the C and the mathematical
- * library. It also reads between variables, which the address sanitizer would report. */
-__attribute__((no_sanitize("address"))) static int touch_object(struct dl_phdr_info *object,
-                                                                size_t size, void *context)
-{
-    (void)size, (void)context;
-    const char *name = object->dlpi_name;
-    if (name[0] && !strstr(name, "/libc.so") && !strstr(name, "/libm.so"))
-        return 0;
-    for (int i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-        const volatile unsigned char *page =
-            (const volatile unsigned char *)(object->dlpi_addr + part->p_vaddr);
-        for (size_t k = 0; part->p_type == PT_LOAD && (part->p_flags & PF_R) && k < part->p_filesz;
-             k += PAGE_BYTES)
-            (void)page[k];
-    }
-    return 0;
-}
-
-/* Locks memory; optional: failure is no error. Untouched pages, as most of other threads' stacks,
- * are not loaded. */
-static void lock_memory(gw_loop *loop)
-{
-    dl_iterate_phdr(touch_object, NULL);
-    loop->memory_locked = mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;
-}
-
 static bool start_threads(gw_loop *loop)
 {
-    void *(*const runs[])(void *) = {detection_thread, watchdog_thread, loop_thread};
-    pthread_t *const threads[] = {&loop->world, &loop->watchdog, &loop->thread};
+    void *(*const runs[])(void *) = {detection_thread, watchdog_thread, loop_thread,
+                                     standby_thread};
+    pthread_t *const threads[] = {&loop->world, &loop->watchdog, &loop->thread, &loop->standby};
+    const int count = loop->has_standby ? 4 : 3;
     pthread_attr_t attr;
     int started = 0;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    while (started < 3 && pthread_create(threads[started], &attr, runs[started], loop) == 0)
+    while (started < count && pthread_create(threads[started], &attr, runs[started], loop) == 0)
         started++;
     pthread_attr_destroy(&attr);
-    if (started == 3)
+    if (started == count)
         return true;
     atomic_store_explicit(&loop->stop, true, memory_order_release);
     while (started > 0)
@@ -693,6 +705,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     loop->priority = def->priority > 0 ? def->priority : DEFAULT_PRIORITY;
     loop->best_effort = def->best_effort;
     loop->placement = def->placement;
+    loop->has_standby = !def->best_effort && !def->placement.pinned;
     loop->halt = def->halt ? def->halt : &loop->own_halt;
     loop->lease = def->lease ? def->lease : &loop->own_lease;
     loop->faults = def->faults;
@@ -707,7 +720,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     }
     gw_simulation_engage_softly(loop->simulation);
     keep_halted(loop);
-    lock_memory(loop);
+    loop->memory_locked = gw_lock_memory();
     init_locks(loop);
     show_scenario(loop);
     if (!start_threads(loop)) {
@@ -751,6 +764,8 @@ void gw_loop_destroy(gw_loop *loop)
         return;
     atomic_store_explicit(&loop->stop, true, memory_order_release);
     pthread_join(loop->thread, NULL);
+    if (loop->has_standby)
+        pthread_join(loop->standby, NULL);
     pthread_join(loop->world, NULL);
     pthread_join(loop->watchdog, NULL);
     gw_simulation_apply(loop->simulation, &halt, &command);
@@ -823,7 +838,7 @@ bool gw_loop_event(gw_loop *loop, gw_event *event)
 void gw_loop_record(gw_loop *loop, bool on)
 {
     if (on && !loop->can_record)
-        fill_in_pages(loop->records.storage, GW_RECORD_RING * RECORD_BYTES);
+        gw_populate_pages(loop->records.storage, GW_RECORD_RING * RECORD_BYTES);
     loop->can_record = loop->can_record || on;
     atomic_store_explicit(&loop->recording, on, memory_order_relaxed);
 }
@@ -853,12 +868,13 @@ void gw_loop_figures_read(gw_loop *loop, gw_loop_figures *figures)
                                  .kept_awake = atomic_load(&loop->kept_awake),
                                  .thread_id = atomic_load(&loop->thread_id),
                                  .placement = loop->placement,
+                                 .relieved = atomic_load(&loop->relieved),
                                  .records_lost = atomic_load(&loop->lost),
                                  .events_lost = atomic_load(&loop->events_lost),
                                  .commands_refused = atomic_load(&loop->commands_refused)};
     figures->placement.pinned = atomic_load(&loop->pinned);
     int64_t sampled = atomic_load(&loop->sampled);
-    figures->sample_age_us = sampled ? (double)(now_ns() - sampled) / 1e3 : 0;
+    figures->sample_age_us = sampled ? (double)(gw_now_ns() - sampled) / 1e3 : 0;
     memcpy(&figures->ticks, gw_mailbox_take(&loop->figures), sizeof figures->ticks);
     if (atomic_load(&loop->real_time))
         figures->priority = loop->priority;

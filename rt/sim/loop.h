@@ -4,7 +4,11 @@
  * operator's lease, a mailbox with the newest snapshot out, and rings of per-tick records, events
  * and retired memory out. A second thread detects collision candidates (detection.h) at the rate of
  * the scene's contacts. A third, the watchdog, has a higher priority than the loop and ramps the
- * devices' last commands down to zero when the loop's heartbeat stops.
+ * devices' last commands down to zero when the loop's heartbeat stops. A fourth, the standby, has a
+ * processor to itself among those of the loop: it makes a tick that the loop's thread has not begun
+ * a quarter of a period after its deadline, as happens where a hypervisor stops one of the
+ * processors or the kernel cannot be preempted. There is none where SCHED_FIFO is not granted, the
+ * loop is pinned to a processor, or the machine has only one.
  *
  * One thread (or one lock) sends commands and collects retired memory and events; one thread (or
  * one lock) reads snapshots; one thread reads records.
@@ -19,7 +23,8 @@
 
 typedef struct gw_loop gw_loop;
 
-/* Processor of the loop's thread and how it waits; all zero: any processor, sleeping. */
+/* Processor of the loop's thread and how it waits; all zero: any processor but the standby's,
+ * sleeping. */
 typedef struct gw_loop_placement {
     bool pinned;
     int processor; /* to which it is pinned */
@@ -88,6 +93,7 @@ typedef struct gw_loop_figures {
     bool kept_awake; /* deep idle states are disabled: requested while devices may exert force */
     int thread_id;
     gw_loop_placement placement; /* `pinned` only if granted */
+    uint64_t relieved;           /* ticks that the standby made */
     uint64_t records_lost;       /* ticks missing in gw_loop_records() */
     uint64_t events_lost;        /* events not taken in time */
     uint64_t commands_refused;   /* the ring was full */

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "rt/base/clock.h"
 #include "rt/sim/device_slot.h"
 #include "rt/sim/simulation.h"
 
@@ -70,14 +70,11 @@ void gw_rehearsal_tick(gw_rehearsal *rehearsal)
 /* Touches pages, and measures the initial cost. */
 static void warm_up(gw_rehearsal *rehearsal)
 {
-    struct timespec from, to;
     int64_t spent = 0;
     for (int i = 0; i < FIRST_TICKS && spent < FIRST_NS; i++) {
-        clock_gettime(CLOCK_MONOTONIC, &from);
+        int64_t from = gw_now_ns();
         gw_rehearsal_tick(rehearsal);
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        int64_t took =
-            (int64_t)(to.tv_sec - from.tv_sec) * 1000000000 + (to.tv_nsec - from.tv_nsec);
+        int64_t took = gw_now_ns() - from;
         spent += took;
         if (i == 0 || took < rehearsal->cost_ns)
             rehearsal->cost_ns = took;

@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "rt/base/clock.h"
 
 typedef enum gw_stage {
     GW_STAGE_WAKE, /* lateness of waking: before the tick begins */
@@ -38,11 +39,9 @@ static inline void gw_stages_begin(gw_stages *stages, int64_t now_ns, double lat
 /* Adds the time since the last call to this stage. */
 static inline void gw_stages_end(gw_stages *stages, gw_stage stage)
 {
-    struct timespec t;
     if (!stages->counts)
         return;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    int64_t now = gw_now_ns();
     stages->us[stage] += (double)(now - stages->mark) / 1e3;
     stages->mark = now;
 }

@@ -91,6 +91,8 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
          (double)effort.written},
         {"guideway_rt_thread_id", "gauge", "The loop's thread", loop.thread_id},
         {"guideway_ticks_total", "counter", "Ticks made, moving or not", (double)loop.ticks.ticks},
+        {"guideway_ticks_relieved_total", "counter",
+         "Ticks made by the standby thread, as the first one was late", (double)loop.relieved},
         {"guideway_tick_seconds_p999", "gauge", "Cost of a tick", 1e-6 * loop.ticks.tick_us.p999},
         {"guideway_late_seconds_p999", "gauge", "Lateness of waking",
          1e-6 * loop.ticks.late_us.p999},

@@ -107,6 +107,8 @@ static const wire_field of_loop_figures[] = {
     {"ticks", WHOLE, FIGURE(ticks.ticks), .about = "made, moving or not, since the loop began"},
     {"missed", WHOLE, FIGURE(ticks.missed), .about = "due and not made"},
     {"overruns", WHOLE, FIGURE(ticks.overruns), .about = "late or too long"},
+    {"relieved", WHOLE, FIGURE(relieved),
+     .about = "made by a second thread, on another processor, as the first one was late"},
     {"records_lost", WHOLE, FIGURE(records_lost),
      .about = "ticks that readers of every tick did not get"},
     {"events_lost", WHOLE, FIGURE(events_lost), .about = "that nobody took in time"},

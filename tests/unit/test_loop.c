@@ -10,9 +10,12 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
+#include "rt/base/clock.h"
 #include "rt/base/mailbox.h"
+#include "rt/base/real_time.h"
 #include "rt/base/ring.h"
 #include "rt/sim/histogram.h"
 #include "rt/sim/loop.h"
@@ -244,6 +247,56 @@ static void commands_beyond_the_ring_are_refused_not_lost(void **state)
     gw_device_slot_close(slot);
 }
 
+#define OCCUPIED_NS 100000000
+
+/* Keeps this processor from the loop's thread, as a hypervisor that stops it would. */
+static void *occupy(void *processor)
+{
+    if (gw_claim_processor((int)(intptr_t)processor) && gw_claim_priority(85))
+        gw_spin_until(gw_now_ns() + OCCUPIED_NS);
+    return NULL;
+}
+
+/* Starts occupy() on all processors but the last one; the number of threads. */
+static int occupy_all_but_one(pthread_t threads[CPU_SETSIZE])
+{
+    cpu_set_t set;
+    int count = 0, last = -1;
+    assert_int_equal(pthread_getaffinity_np(pthread_self(), sizeof set, &set), 0);
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (!CPU_ISSET((size_t)i, &set))
+            continue;
+        if (last >= 0)
+            pthread_create(&threads[count++], NULL, occupy, (void *)(intptr_t)last);
+        last = i;
+    }
+    return count;
+}
+
+static void another_thread_ticks_while_the_first_is_kept_from_its_processor(void **state)
+{
+    (void)state;
+    static pthread_t threads[CPU_SETSIZE];
+    gw_loop *loop = running_loop();
+    gw_loop_figures figures;
+    gw_snapshot before, after;
+    nap(50);
+    gw_loop_figures_read(loop, &figures);
+    uint64_t relieved = figures.relieved;
+    gw_loop_snapshot(loop, &before);
+    int count = figures.priority > 0 ? occupy_all_but_one(threads) : 0;
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    gw_loop_snapshot(loop, &after);
+    gw_loop_figures_read(loop, &figures);
+    gw_loop_destroy(loop);
+    gw_device_slot_close(slot);
+    if (count == 0)
+        skip(); /* one processor, or no real-time priority */
+    assert_true(after.tick > before.tick + 80 && figures.relieved > relieved + 80);
+    assert_true(after.tools[0].world_from_tool.p.y > before.tools[0].world_from_tool.p.y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +308,7 @@ int main(void)
         cmocka_unit_test(records_hold_every_tick),
         cmocka_unit_test(scenarios_are_swapped_while_it_runs_and_come_back),
         cmocka_unit_test(commands_beyond_the_ring_are_refused_not_lost),
+        cmocka_unit_test(another_thread_ticks_while_the_first_is_kept_from_its_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

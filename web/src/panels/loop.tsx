@@ -111,6 +111,7 @@ export function LoopPanel(): JSX.Element {
       </Row>
       <Row label="missed">{loop.missed}: due, and not made</Row>
       <Row label="overruns">{loop.overruns}: late or too long</Row>
+      {loop.relieved > 0 && <Row label="relieved">{loop.relieved}: made by a second thread, as the first was late</Row>}
       {loop.sample_age_us !== undefined && (
         <Row label="samples">
           {micro(loop.sample_age_us)} {'\u00b5s'} old at most
