@@ -296,7 +296,7 @@ static void compare_devices(const gw_scene *base, const gw_scene *scene, app_dif
 
 /* ---- mechanisms and contacts --------------------------------------------------------------- */
 
-static bool same_look(const gw_link_geometry *a, const gw_link_geometry *b)
+static bool same_geometry(const gw_link_geometry *a, const gw_link_geometry *b)
 {
     return a->has_geometry == b->has_geometry && same_shape(&a->shape, &b->shape) &&
            SAME(a->pose, b->pose) && same_id(a->material, b->material);
@@ -309,7 +309,7 @@ static void compare_links(const gw_scene *base, const gw_scene *scene, int index
     for (int i = 0; i < a->link_count; i++) {
         gw_link_def driven = b->links[i];
         driven.motor = a->links[i].motor;
-        bool solid = same_look(&a->geometries[i], &b->geometries[i]);
+        bool solid = same_geometry(&a->geometries[i], &b->geometries[i]);
         d->solids |= !solid;
         d->names |= !same_id(a->geometries[i].id, b->geometries[i].id);
         if (!SAME(a->links[i], driven) || !solid || a->position[i] != b->position[i] ||
@@ -360,7 +360,7 @@ static void compare_materials(const gw_scene *base, const gw_scene *scene, app_d
         same = same_id(base->materials[i].id, scene->materials[i].id);
     d->solids |= !same;
     for (int i = 0; same && i < base->material_count; i++)
-        same = SAME(base->materials[i].surface, scene->materials[i].surface);
+        same = SAME(base->materials[i], scene->materials[i]);
     d->scenario |= !same;
 }
 
