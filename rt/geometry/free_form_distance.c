@@ -47,7 +47,7 @@
 
 /* ---- a point on an element ------------------------------------------------------------------- */
 
-typedef struct mover {
+typedef struct moving_point {
     const gw_element *e;
     int count;                     /* parameters */
     double *x;                     /* they themselves */
@@ -57,7 +57,7 @@ typedef struct mover {
     gw_nurbs_span span;
     gw_nurbs_point on; /* derivatives by z, in the shape's frame */
     gw_vec3 p, d[2], dd[2][2];
-} mover;
+} moving_point;
 
 static int parameter_count(const gw_element *e)
 {
@@ -65,7 +65,7 @@ static int parameter_count(const gw_element *e)
 }
 
 /* Chooses the coordinates at x. */
-static void choose_coordinates(mover *m)
+static void choose_coordinates(moving_point *m)
 {
     m->plane = NULL;
     m->z[0] = m->x[0], m->z[1] = m->x[1];
@@ -82,7 +82,7 @@ static void choose_coordinates(mover *m)
 }
 
 /* The point at z and its derivatives to second order; false where there is none. */
-static bool evaluate(mover *m, const double z[2])
+static bool evaluate(moving_point *m, const double z[2])
 {
     const gw_element *e = m->e;
     memset(m->dd, 0, sizeof m->dd);
@@ -112,9 +112,9 @@ static bool evaluate(mover *m, const double z[2])
     return true;
 }
 
-static mover mover_on(const gw_element *e, double *x)
+static moving_point moving_point_on(const gw_element *e, double *x)
 {
-    mover m = {.e = e, .count = parameter_count(e), .x = x};
+    moving_point m = {.e = e, .count = parameter_count(e), .x = x};
     choose_coordinates(&m);
     evaluate(&m, m.z);
     return m;
@@ -123,8 +123,8 @@ static mover mover_on(const gw_element *e, double *x)
 /* ---- Newton's method ------------------------------------------------------------------------- */
 
 typedef struct search {
-    mover m[2];  /* on a and b */
-    double over; /* of a plane: factor of n . D; else 0 */
+    moving_point m[2]; /* on a and b */
+    double over;       /* of a plane: factor of n . D; else 0 */
     gw_vec3 n;
     double size; /* m, of the smaller shape */
     int count;
@@ -160,7 +160,7 @@ static void find_model(search *s)
 /* True at a bound beyond which f falls, and where the point does not move with the coordinate. */
 static bool is_fixed(const search *s, int i)
 {
-    const mover *m = &s->m[s->of[i]];
+    const moving_point *m = &s->m[s->of[i]];
     int k = s->k[i];
     return !(s->unit[i] > ROUNDING * s->size) || (m->z[k] <= m->within.low[k] && s->g[i] >= 0) ||
            (m->z[k] >= m->within.high[k] && s->g[i] <= 0);
@@ -168,7 +168,7 @@ static bool is_fixed(const search *s, int i)
 
 static double cut(const search *s, int i, double step)
 {
-    const mover *m = &s->m[s->of[i]];
+    const moving_point *m = &s->m[s->of[i]];
     int k = s->k[i];
     return fmin(fmax(m->z[k] + step, m->within.low[k]), m->within.high[k]) - m->z[k];
 }
@@ -267,7 +267,7 @@ static void minimise(search *s, double *first)
 /* True if coordinate k of an element is fixed at this end of a smooth part. */
 static bool is_held(const search *s, int side, int k, bool at_kink)
 {
-    const mover *m = &s->m[side];
+    const moving_point *m = &s->m[side];
     if (!gw_is_free_form(m->e->kind) || m->plane)
         return false;
     for (int i = 0; i < s->count; i++) {
@@ -286,7 +286,7 @@ static bool cross_kink(search *s)
 {
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < s->m[side].count; k++) {
-            mover *m = &s->m[side];
+            moving_point *m = &s->m[side];
             if (!is_held(s, side, k, true))
                 continue;
             m->x[k] = m->z[k] <= m->within.low[k] ? nextafter(m->within.low[k], -HUGE_VAL)
@@ -309,7 +309,8 @@ static int started_side(const gw_element *a, const gw_element *b)
 static search search_from(const gw_element *a, const gw_element *b, gw_distance_kind kind,
                           gw_distance_minimum *minimum)
 {
-    search s = {.m = {mover_on(a, minimum->on_a), mover_on(b, minimum->on_b)}, .size = HUGE_VAL};
+    search s = {.m = {moving_point_on(a, minimum->on_a), moving_point_on(b, minimum->on_b)},
+                .size = HUGE_VAL};
     for (int side = 0; side < 2; side++) {
         const gw_element *e = s.m[side].e;
         if (gw_is_free_form(e->kind))
@@ -333,7 +334,7 @@ static search search_from(const gw_element *a, const gw_element *b, gw_distance_
 
 /* The unit normal of the surface at its closest point, in its frame; beside an apex, which has
  * none. */
-static gw_vec3 normal_at(const mover *m, gw_nurbs_point *at)
+static gw_vec3 normal_at(const moving_point *m, gw_nurbs_point *at)
 {
     const gw_nurbs *s = m->e->nurbs;
     gw_nurbs_evaluate(s, m->x, 2, NULL, at);
@@ -367,7 +368,7 @@ static gw_vec3 gradient_past_edge(const gw_nurbs_point *at, int k, gw_vec3 n, gw
 
 static void find_signed(const search *s, int side, gw_distance_at *distance)
 {
-    const mover *m = &s->m[side];
+    const moving_point *m = &s->m[side];
     gw_nurbs_point at;
     gw_vec3 n = normal_at(m, &at), x = s->m[1 - side].p;
     gw_vec3 off = gw_unrotate(m->e->q, gw_sub(x, m->p)), gradient = n;
@@ -389,7 +390,7 @@ static void find_signed(const search *s, int side, gw_distance_at *distance)
 static void find_distance(const search *s, gw_distance_kind kind, bool fixed,
                           gw_distance_at *distance)
 {
-    const mover *a = &s->m[0], *b = &s->m[1];
+    const moving_point *a = &s->m[0], *b = &s->m[1];
     gw_vec3 d = gw_sub(a->p, b->p);
     *distance = (gw_distance_at){.on_a = a->p, .on_b = b->p, .at = a->p};
     if (s->over != 0) {
@@ -475,7 +476,7 @@ void gw_distance_hold(const gw_element *a, const gw_element *b, gw_distance_kind
 }
 
 /* Derivative of the unit tangent or normal t by coordinate i. */
-static gw_vec3 turn_by(const mover *m, gw_vec3 t, int i)
+static gw_vec3 turn_by(const moving_point *m, gw_vec3 t, int i)
 {
     if (m->count == 1)
         return gw_scale(1 / gw_norm(m->d[0]), gw_reject(m->dd[0][0], t));
@@ -491,7 +492,7 @@ void gw_distance_direction(const gw_element *a, const gw_element *b,
 {
     gw_distance_minimum at_minimum = *minimum;
     search s = search_from(a, b, (gw_distance_kind){0, false}, &at_minimum);
-    const mover *m = &s.m[gw_is_free_form(a->kind) ? 0 : 1];
+    const moving_point *m = &s.m[gw_is_free_form(a->kind) ? 0 : 1];
     double h[4][6], turn[4], y[4];
     int at[4], count = 0;
     find_model(&s);
