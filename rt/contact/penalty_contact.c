@@ -366,6 +366,7 @@ static gw_penalty_batch *batch_of(gw_world *w, gw_contact_force_query *query, in
 
 void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query)
 {
+    assert(system >= 0 && system < w->system_count);
     query->count = 0;
     query->any_rows = query->any_waveforms = false;
     query->t = NAN;

@@ -128,6 +128,7 @@ static double turn_about_z(gw_quat q)
 
 bool gw_mobilizer_is_periodic(gw_mobilizer type, int coordinate)
 {
+    assert(coordinate >= 0 && coordinate < 6);
     return type != GW_MOBILIZER_SCREW && gw_mobilizer_rotation(type) == 6 &&
            (gw_mobilizers[type].turns >> coordinate & 1);
 }

@@ -43,6 +43,7 @@ static bool ends_at(const gw_nurbs *shape, int k, bool high)
 
 bool gw_edge_at(const gw_nurbs *shape, int side, int k, double x, bool all, gw_edge *edge)
 {
+    assert(shape && edge && k >= 0 && k < shape->dimension);
     const gw_nurbs_direction *d = &shape->direction[k];
     bool low = ends_at(shape, k, false), high = ends_at(shape, k, true);
     double past = high && x > d->high ? x - d->high : low && x < d->low ? x - d->low : 0;

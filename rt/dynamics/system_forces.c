@@ -693,6 +693,7 @@ double gw_system_motor_work_max(const gw_system *s)
  * finite. */
 double gw_system_mobility_at(gw_system *s, int body, int j)
 {
+    assert(body >= 0 && body < s->body_count && j >= 0 && j < s->bodies[body].dof);
     const gw_system_body *k = &s->bodies[body];
     double alone[6] = {0};
     memset(s->generalised, 0, (size_t)s->dof * sizeof *s->generalised);

@@ -5,6 +5,7 @@
  */
 #include "rt/dynamics/system_jacobian.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The columns of J Q with the projection Q = 1 - D^-1 A^T (A D^-1 A^T)^+ A onto the motions that
@@ -64,6 +65,7 @@ static void tree_columns(gw_system *s, int body, gw_vec3 at, double (*columns)[6
 bool gw_system_positional_of(gw_system *s, int body, const gw_pose *body_from_held,
                              double (*columns)[6])
 {
+    assert(body >= 0 && body < s->body_count);
     if (s->row_count == s->position_rows)
         return false;
     tree_columns(s, body, gw_pose_point(&s->bodies[body].pose, body_from_held->p), columns);
@@ -101,6 +103,7 @@ static void compute_jacobian(gw_system *s, int body, const gw_pose *body_from_he
 void gw_system_jacobian_of(gw_system *s, int slot, int body, const gw_pose *body_from_held,
                            double (*columns)[6], double *drift)
 {
+    assert(body >= 0 && body < s->body_count);
     gw_system_jacobian *x = &s->jacobian[slot];
     if (x->stamp != s->stamp || x->body != body ||
         memcmp(&x->body_from_held, body_from_held, sizeof *body_from_held) != 0)

@@ -85,6 +85,7 @@ static void direction_of(double x, double y, gw_chart *chart)
 
 void gw_chart_bounds(const gw_nurbs *s, int k, double *low, double *high)
 {
+    assert(s && k >= 0 && k < s->dimension);
     const gw_nurbs_direction *d = &s->direction[k];
     double inset = s->dimension == 2 ? BESIDE_CORNER * (d->high - d->low) : 0;
     *low = d->low + (s->edge[2 * k] || s->pole[2 * k] ? 0 : inset);

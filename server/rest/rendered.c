@@ -1,6 +1,8 @@
 /*
  * The requested stiffness and mass of a tool, and those that its device renders.
  */
+#include <assert.h>
+
 #include "server/rest/call.h"
 
 /* The mass that the device has to render: a held object's own; for links and members of systems the
@@ -27,6 +29,7 @@ static void model_mass(const gw_scene *scene, const gw_tool *tool, const gw_tool
 json_t *api_rendered(const gw_scene *scene, int index, const gw_device_info *info,
                      const gw_snapshot *snapshot)
 {
+    assert(scene && info && index >= 0 && index < scene->tool_count);
     const gw_tool *tool = &scene->tools[index];
     const gw_tool_state *state =
         snapshot && index < snapshot->tool_count ? &snapshot->tools[index] : NULL;

@@ -5,6 +5,7 @@
  * The type is that of the mobilizer. The mobilizer with six freedoms is not a joint, and its place
  * among the names is used for the gear.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "server/schema/field.h"
@@ -308,6 +309,7 @@ static const wire_table scene_joint_state_table = {
 
 json_t *wire_scene_joint_state(const gw_scene *scene, int index, const gw_snapshot *s)
 {
+    assert(scene && s && index >= 0 && index < scene->joint_count);
     const wire_context context = {.clamp = true};
     bool live = s->coordinate_count == gw_scene_first_coordinate(scene, scene->joint_count) &&
                 s->scene_joint_count == scene->joint_count;

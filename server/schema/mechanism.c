@@ -4,6 +4,7 @@
  * gw_mechanism stores the links' members in arrays. The tables work on a row with the members of
  * one link, which is gathered before encoding and scattered after decoding.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +234,7 @@ bool wire_get_link(const json_t *value, const char *at, gw_mechanism *m, int ind
 
 json_t *wire_link(const gw_mechanism *m, int index)
 {
+    assert(m && index >= 0 && index < m->link_count);
     const link_row row = {.link = m->links[index],
                           .geometry = m->geometries[index],
                           .position = m->position[index],

@@ -4,6 +4,7 @@
  * JSON has no infinity: infinite figures, of bodies that were put absurdly far away, are written as
  * the largest number, NaN as 0 (wire_context.clamp).
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -316,6 +317,7 @@ json_t *wire_contact_figures(const gw_contact_statistics *figures)
 
 json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *s)
 {
+    assert(scene && s && index >= 0 && index < scene->mechanism_count);
     const gw_mechanism *m = &scene->mechanisms[index];
     const wire_context context = {.clamp = true};
     bool live = s->joint_count == gw_scene_joints(scene);
