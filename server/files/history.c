@@ -93,7 +93,7 @@ static bool read_chain(gw_history *h, gw_error *error)
         "with recursive back (id, parent, whole, size, depth) as ("
         " select step.id, parent, whole, size, 0 from step join work on step.id = tip"
         " union all select step.id, step.parent, step.whole, step.size, depth + 1"
-        " from step join back on step.id = back.parent)"
+        " from step join back on step.id = back.parent and step.id < back.id)"
         "select back.id, whole, size, current, revision, saved from back, work"
         " order by depth desc",
         "");
@@ -124,7 +124,7 @@ static bool delete_strays(gw_history *h, gw_error *error)
                         "with recursive back (id, parent) as ("
                         " select step.id, parent from step join work on step.id = tip"
                         " union all select step.id, step.parent"
-                        " from step join back on step.id = back.parent)"
+                        " from step join back on step.id = back.parent and step.id < back.id)"
                         "delete from step where id not in (select id from back)",
                         "");
 }

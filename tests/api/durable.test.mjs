@@ -452,6 +452,26 @@ test('a working document that has no place any more: the state before it opens, 
   assert.deepEqual((await document(server)).scene, before.scene);
 });
 
+const cycle = `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("update step set parent = (select tip from work) where id = (select min(id) from step)")
+db.commit()`;
+
+test('a history that leads back to itself is read once', { timeout: 60000 }, async (t) => {
+  const data = kept();
+  let server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  const { expect } = await client(server);
+  await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
+  await expect(200, 'PATCH', '/objects/cone', { body: { mass: 3 } });
+  const before = await document(server);
+  await server.stop();
+  execFileSync('python3', ['-c', cycle, join(data, 'guideway.db')]);
+  server = await start({ data });
+  assert.deepEqual(await document(server), before);
+});
+
 test('files of the version before this one are taken over on the first start', async (t) => {
   const data = kept();
   execFileSync('mkdir', ['-p', join(data, 'scenes')]);
