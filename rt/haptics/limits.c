@@ -71,10 +71,15 @@ static bool clamp_length(gw_vec3 *a, double most)
 /* ---- workspace --------------------------------------------------------------------------------
  */
 
-/* At the edge of the workspace, takes out the part that leads outward. */
+/* At the edge of the workspace, takes out the part that leads outward. At a position that is not
+ * finite any part may do so. */
 static bool stop_at_edge(gw_vec3 *linear, gw_vec3 at, double reach)
 {
     double r = gw_norm(at);
+    if (reach > 0 && !gw_finite3(at)) {
+        *linear = gw_v3(0, 0, 0);
+        return true;
+    }
     if (!(reach > 0) || r < EDGE_SHARE * reach || !(gw_dot(*linear, at) > 0))
         return false;
     *linear = gw_reject(*linear, gw_scale(1 / r, at));

@@ -258,6 +258,22 @@ static void a_guarded_device_goes_nowhere_at_the_edge_of_its_workspace(void **st
     }
 }
 
+static void a_device_at_no_finite_place_gets_no_force(void **state)
+{
+    (void)state;
+    const double odd[] = {NAN, INFINITY, -INFINITY};
+    const gw_command_limits l = {.force = 10, .reach = 0.1};
+    for (int i = 0; i < 9; i++) {
+        gw_command_gate gate = {0};
+        double at[3] = {0.01, 0.02, 0.03};
+        at[i / 3] = odd[i % 3];
+        const gw_gate_input in = {.at = {at[0], at[1], at[2]}, .dt = 1e-3, .engaged = true};
+        gw_gated_command out = gw_gate_wrench(&gate, &(gw_wrench){{3, 4, 0}, {0, 0, 0}}, &l, &in);
+        for (int k = 0; k < 3; k++)
+            assert_true(out.command.f[k] == 0);
+    }
+}
+
 static void the_stricter_limit_holds_in_device_space(void **state)
 {
     (void)state;
@@ -537,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_soft_engagement_begins_small_and_grows),
         cmocka_unit_test(what_swings_faster_than_a_hand_loses_its_size),
         cmocka_unit_test(a_guarded_device_goes_nowhere_at_the_edge_of_its_workspace),
+        cmocka_unit_test(a_device_at_no_finite_place_gets_no_force),
         cmocka_unit_test(the_stricter_limit_holds_in_device_space),
         cmocka_unit_test(an_admittance_device_keeps_the_tools_limits_of_speed),
         cmocka_unit_test(an_admittance_device_keeps_its_own),
