@@ -278,12 +278,13 @@ static void read_mimic(reading *xml, urdf_joint *joint)
 }
 
 /* True where the element applies to the joint's type: a fixed joint has no coordinates, and a
- * floating one no axis. */
+ * floating one no axis; its damping is read for a note. */
 static bool is_element_read(const urdf_joint *joint, urdf_element what)
 {
     bool coordinates = what == ELEMENT_AXIS || what == ELEMENT_LIMIT || what == ELEMENT_DYNAMICS ||
                        what == ELEMENT_MIMIC;
-    return !coordinates || (joint->type != URDF_FIXED && joint->type != URDF_FLOATING);
+    bool floats = joint->type == URDF_FLOATING && what != ELEMENT_DYNAMICS;
+    return !coordinates || (joint->type != URDF_FIXED && !floats);
 }
 
 static bool read_size(reading *xml, const char *name, const urdf_joint *joint, double *out)

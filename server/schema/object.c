@@ -252,7 +252,9 @@ static const wire_field of_body[] = {
     {"density", NUMBER, AT(gw_object, body.density), .when = by_density,
      .unit = "kg/m3; 1000 unless given"},
     {"com", VEC3, AT(gw_object, body.com), HAS(gw_object, body.has_com),
-     .about = "centre of mass in body axes", .unit = "m"},
+     .about = "centre of mass in body axes; the geometry's unless given, of a curve or surface the "
+              "middle of its bounds along the axes",
+     .unit = "m"},
     {"inertia", &body_inertia, AT(gw_object, body.inertia), .most = 6,
      HAS(gw_object, body.has_inertia), .unit = "kg m2",
      .about = "ixx iyy izz ixy ixz iyz, entries of the tensor about the centre of mass"},

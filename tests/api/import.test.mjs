@@ -128,6 +128,9 @@ test('planar and floating joints begin at their origin, with a note of what they
   assert.deepEqual(m.links[1].joint.axis, [0, 1, 0]);
   assert.equal(m.links[1].joint.limits, undefined);
   assert.match(err, /note: joint "p" is planar: its limits, damping and friction are left out/);
+  assert.doesNotMatch(err, /"f"/);
+  const damped = convert(two(joint('f', 'floating', 'a', 'b', '<dynamics damping="0.1"/>')));
+  assert.match(damped.err, /note: joint "f" is floating: its limits, damping and friction are left out/);
 });
 
 test('what a fixed joint says of axis, limits, damping and mimicking is passed over', () => {
