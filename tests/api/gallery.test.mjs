@@ -83,11 +83,10 @@ test('every bundled scene begins where it says, and as fast', { timeout: 300000 
     await until(`${file} runs`, async () => (await expect(200, 'GET', '/simulation')).json.tick > 1);
     await expect(200, 'PUT', '/simulation', { state: 'stopped' });
     const last = Math.max(0, ...before.map(({ seq }) => seq));
-    const since = (await expect(200, 'GET', '/events')).json.filter(({ seq }) => seq > last);
-    assert.ok(
-      since.some(({ kind }) => kind !== 'projected'),
-      'the run is told of',
-    );
+    const told = async () => (await expect(200, 'GET', '/events')).json.filter(({ seq }) => seq > last);
+    const ends = ({ kind, message }) => kind === 'state' && /stopped/.test(message);
+    await until(`${file}: the run's end is told`, async () => (await told()).some(ends));
+    const since = await told();
     assert.deepEqual(
       since.filter(({ kind }) => kind === 'projected'),
       [],
