@@ -28,7 +28,10 @@ static const cli_command commands[] = {
            .words = "What clients must present, a line each; \"watch:\", \"edit:\" or \"operate:\" "
                     "before a token, also several with commas, say what it allows. Needed "
                     "beyond loopback."},
-          {"processor", "N", "any", .words = "Pins the loop's thread to this processor, from 0.",
+          {"processor", "N", "any",
+           .words =
+               "Pins the loop's thread to this processor, from 0. No second thread then makes the "
+               "ticks for which it is late.",
            .high = 1023},
           {"spin", "US", "0",
            .words = "The loop wakes so many microseconds before each deadline and waits awake.",
