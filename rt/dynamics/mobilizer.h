@@ -42,6 +42,7 @@ typedef struct gw_mobilizer_info {
     bool holds_along[3]; /* the axes of F along which M's origin stays where F's is */
     bool holds_axis;     /* z stays along z */
     bool holds_turn;     /* M's x stays normal to F's y */
+    bool second_turns;   /* the second coordinate's axis is fixed in M and turns with the first */
 } gw_mobilizer_info;
 
 extern const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT + 1];

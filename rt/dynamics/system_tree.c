@@ -218,8 +218,7 @@ update_velocity(gw_system_body *k, const gw_system_body *p, gw_vec3 r)
         rel_v = gw_mul_add(rel_v, k->joint.u[j], gw_linear_part(k->columns[j]));
         rel_w = gw_mul_add(rel_w, k->joint.u[j], gw_angular_part(k->columns[j]));
     }
-    /* the second axis of a universal joint turns with the first */
-    if (k->def.joint == GW_MOBILIZER_UNIVERSAL)
+    if (gw_mobilizers[k->def.joint].second_turns)
         c_w = gw_scale((k->def.reversed ? -1 : 1) * k->joint.u[0] * k->joint.u[1],
                        gw_cross(gw_angular_part(k->columns[0]), gw_angular_part(k->columns[1])));
     if (k->set) {

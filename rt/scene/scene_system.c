@@ -518,7 +518,7 @@ static void close_joint(builder *w, candidate *c)
     if (a < 0) { /* rows are of a body in the ground's frame */
         a = c->b, b = c->a;
         f = c->a_from_m, m = c->b_from_f;
-        if (c->type == GW_MOBILIZER_UNIVERSAL)
+        if (gw_mobilizers[c->type].second_turns) /* M's x is held normal to F's y, not F's to M's */
             f = turned_about_z(&f, -0.5 * GW_PI), m = turned_about_z(&m, 0.5 * GW_PI);
     }
     k->a = body_of(w, a);

@@ -77,24 +77,23 @@ static gw_unilateral_row row_of(gw_mobilizer type, int j, const joint_frames *f,
             .kind = GW_LINE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, axes[2])};
         return row;
     }
-    bool universal = type == GW_MOBILIZER_UNIVERSAL, turns = gw_mobilizers[type].turns >> j & 1;
-    if (!turns) {
-        const gw_mobilizer_state zero = {.turn = gw_quat_identity()};
-        gw_vec3 v[6], w[6];
-        gw_mobilizer_pose(type, 0, &zero, v, w);
+    const gw_mobilizer_state home = {.turn = gw_quat_identity()};
+    gw_vec3 v[6], w[6];
+    gw_mobilizer_pose(type, 0, &home, v, w);
+    if (!(gw_mobilizers[type].turns >> j & 1)) {
         row.kind = GW_UNILATERAL_DISTANCE;
         row.a = (gw_element){.kind = GW_POINT, .p = f->a_from_m.p};
         row.b =
             (gw_element){.kind = GW_PLANE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, v[j])};
         return row;
     }
-    /* the angle between the x axes about z, for a universal joint about F's y, then that between
-     * the y axes about M's x */
+    /* the angle between the x axes about z or y, or that between the y axes about x; of a universal
+     * joint about F's y, then about M's x */
+    int axis = fabs(w[j].x) > 0.5 ? 0 : fabs(w[j].y) > 0.5 ? 1 : 2;
     row.kind = GW_UNILATERAL_TURN;
-    row.axis_in_a = universal && j == 1;
-    gw_vec3 zero = axes[universal && j == 1 ? 1 : 0];
-    gw_vec3 axis = axes[!universal ? 2 : j == 0 ? 1 : 0];
-    row.axis = gw_rotate(row.axis_in_a ? f->a_from_m.q : f->b_from_f.q, axis);
+    row.axis_in_a = j == 1 && gw_mobilizers[type].second_turns;
+    gw_vec3 zero = axes[axis == 0 ? 1 : 0];
+    row.axis = gw_rotate(row.axis_in_a ? f->a_from_m.q : f->b_from_f.q, axes[axis]);
     row.a = (gw_element){.kind = GW_LINE, .p = f->a_from_m.p, .d = gw_rotate(f->a_from_m.q, zero)};
     row.b = (gw_element){.kind = GW_LINE, .p = f->b_from_f.p, .d = gw_rotate(f->b_from_f.q, zero)};
     return row;
