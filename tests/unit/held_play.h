@@ -55,14 +55,14 @@ static inline void held_close(held_play *p)
 }
 
 /* The device at rest beside the model's held frame, off by `offset`. */
-static inline void held_point(held_play *p, gw_twist offset)
+static inline void held_place(held_play *p, gw_twist offset)
 {
     gw_pose pose;
     gw_twist twist;
     gw_model_held(p->model, &pose, &twist);
     pose = gw_pose_add(&pose, &offset);
     gw_driver_find("sim-impedance")
-        ->point(p->device, (double[]){pose.p.x, pose.p.y, pose.p.z},
+        ->place(p->device, (double[]){pose.p.x, pose.p.y, pose.p.z},
                 (double[]){pose.q.w, pose.q.x, pose.q.y, pose.q.z});
 }
 
