@@ -3,7 +3,6 @@
 import type { JSX } from 'preact';
 import { leaveOut, patchContact } from '../edits/contacts';
 import type { ContactPoint, Hit } from '../protocol';
-import { isOneSided, maySeparate } from '../state/constraints';
 import * as store from '../state/store';
 import { fixed, joules, mm, newtonSeconds, newtons } from '../state/words';
 import { Icon } from '../ui/icons';
@@ -39,34 +38,29 @@ const WORST: ContactPoint['state'][] = ['continuous', 'colliding', 'jammed'];
 // Groups contact points by pair; collisions of the last half second are included.
 function pairs(contacts: readonly ContactPoint[], hits: readonly Hit[]): Pair[] {
   const out = new Map<string, Pair>();
+  const pairOf = ({ a, b }: Hit | ContactPoint, state: Pair['state']): Pair => {
+    const key = `${a} ${b}`;
+    const p = out.get(key) ?? { a, b, state, points: 0, force: 0, impulse: 0, gap: Infinity };
+    out.set(key, p);
+    return p;
+  };
   for (const c of contacts) {
-    const key = `${c.a} ${c.b}`;
-    const p = out.get(key) ?? { a: c.a, b: c.b, state: c.state, points: 0, force: 0, impulse: 0, gap: c.gap };
+    const p = pairOf(c, c.state);
     if (WORST.indexOf(c.state) > WORST.indexOf(p.state)) p.state = c.state;
     p.points++;
     p.force += Math.hypot(...c.force);
     p.impulse = Math.max(p.impulse, c.impulse);
     p.gap = Math.min(p.gap, c.gap);
-    out.set(key, p);
   }
   for (const h of hits) {
-    const p = out.get(`${h.a} ${h.b}`) ?? {
-      a: h.a,
-      b: h.b,
-      state: 'colliding',
-      points: 0,
-      force: 0,
-      impulse: 0,
-      gap: NaN,
-    };
+    const p = pairOf(h, 'colliding');
     p.impulse = Math.max(p.impulse, h.impulse);
-    out.set(`${h.a} ${h.b}`, p);
   }
   return [...out.values()].sort((x, y) => y.force + y.impulse * 1e3 - (x.force + x.impulse * 1e3));
 }
 
-// `on`: contacts are on, so the pair can be left out; else a relation causes this one.
-function PairLine({ p, on }: { p: Pair; on: boolean }): JSX.Element {
+// While contacts are off the pair is one of a relation and cannot be left out.
+function PairLine({ p }: { p: Pair }): JSX.Element {
   const mark = marks[p.state] ?? touches;
   return (
     <li class="touch">
@@ -82,7 +76,7 @@ function PairLine({ p, on }: { p: Pair; on: boolean }): JSX.Element {
           {p.b}
         </button>
       </span>
-      {on && (
+      {store.contactSettings.value.enabled && (
         <button
           type="button"
           class="tool tiny"
@@ -108,7 +102,7 @@ function figuresOf(p: Pair): string {
 
 const SHOWN = 12;
 
-function ContactMarks({ on }: { on: boolean }): JSX.Element {
+function ContactMarks(): JSX.Element {
   const sim = store.figures.value;
   const list = pairs(sim?.contacts ?? [], sim?.hits ?? []);
   const f = sim?.contact;
@@ -119,7 +113,7 @@ function ContactMarks({ on }: { on: boolean }): JSX.Element {
       ) : (
         <ul class="touches" aria-label="Contacts now">
           {list.slice(0, SHOWN).map((p) => (
-            <PairLine key={`${p.a} ${p.b}`} p={p} on={on} />
+            <PairLine key={`${p.a} ${p.b}`} p={p} />
           ))}
         </ul>
       )}
@@ -133,21 +127,10 @@ function ContactMarks({ on }: { on: boolean }): JSX.Element {
   );
 }
 
-// While contacts are off, bodies touch only where a relation is one-sided: a bound, or a contact that may lift off.
-function WithoutContacts(): JSX.Element {
-  const bounded = store.constraints.value.some((c) => isOneSided(c) || maySeparate(c));
-  if (!bounded) return <p class="quiet">Bodies pass through one another.</p>;
-  return (
-    <>
-      <p class="quiet">Bodies pass through one another, except where a one-sided relation holds them apart.</p>
-      <ContactMarks on={false} />
-    </>
-  );
-}
-
 // `rules` (settings and materials) is shown below the contacts.
 export function Contacts({ rules }: { rules: JSX.Element }): JSX.Element {
   const on = store.contactSettings.value.enabled ?? false;
+  const told = on || store.figures.value?.contacts?.length; // of one-sided relations while they are off
   const switch_ = (
     <Tool
       icon={on ? 'touch' : 'off'}
@@ -159,7 +142,7 @@ export function Contacts({ rules }: { rules: JSX.Element }): JSX.Element {
   );
   return (
     <Section id="contacts" title="Contacts" extra={switch_}>
-      {on ? <ContactMarks on /> : <WithoutContacts />}
+      {told ? <ContactMarks /> : <p class="quiet">Bodies pass through one another.</p>}
       {rules}
     </Section>
   );
