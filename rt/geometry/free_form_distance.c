@@ -612,7 +612,7 @@ bool gw_distance_corner(const gw_element *a, const gw_element *b, gw_distance_ki
     return true;
 }
 
-/* The least minimum from all starts. */
+/* The least of the minima from all starts. */
 static void nearest_from_starts(const gw_element *a, const gw_element *b, gw_distance_kind kind,
                                 gw_distance_minimum *minimum, gw_distance_at *distance)
 {

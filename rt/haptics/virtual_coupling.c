@@ -71,8 +71,8 @@ gw_spring_damper gw_virtual_coupling_bound(double device_mass, double device_ine
 void gw_easing_start(gw_easing *easing, const gw_twist *error)
 {
     assert(easing && error);
-    double displacement = fmax(gw_norm(error->v) / EASE_SPEED, gw_norm(error->w) / EASE_SPIN);
-    *easing = (gw_easing){.rest = *error, .lasts = fmax(1.5 * displacement, EASE_TIME)};
+    double least_s = fmax(gw_norm(error->v) / EASE_SPEED, gw_norm(error->w) / EASE_SPIN);
+    *easing = (gw_easing){.rest = *error, .lasts = fmax(1.5 * least_s, EASE_TIME)};
 }
 
 /* Progress of the easing, 0 .. 1. */

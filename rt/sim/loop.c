@@ -213,11 +213,11 @@ static void update_wake_margin(gw_loop *loop, int64_t ns, int64_t most)
     loop->waking_ns = left < 0 ? 0 : left > most ? most : left;
 }
 
-/* Of the next tick: whether it is rehearsed, what a rehearsal costs, and the largest margin for
- * waking before it (ns). If it moves and a rehearsal takes a small share of the period. */
+/* The rehearsal of the next tick, where that moves and a rehearsal takes a small share of the
+ * period. */
 typedef struct {
-    gw_rehearsal *rehearsal; /* NULL: none */
-    int64_t cost_ns, most_ns;
+    gw_rehearsal *rehearsal;  /* NULL: none */
+    int64_t cost_ns, most_ns; /* its duration; the largest margin for waking before it */
 } rehearsing;
 
 static rehearsing plan_rehearsal(const gw_loop *loop)

@@ -163,8 +163,7 @@ static inline void rows_are_derivatives_placed(gw_closure_def closure, placing p
     gw_system_body_def bodies[2] = {solid_ball(0.1), solid_ball(0.1)};
     gw_error error = {0};
     enum { MOST = 8 };
-    /* made with a closure that any contact point meets; the rows under test take its contact point
-     */
+    /* made with a closure that is satisfied in any pose, which the rows under test then replace */
     gw_closure_def free_row = {.a = 0, .b = 1, .row_count = MOST};
     for (int i = 0; i < MOST; i++)
         free_row.rows[i] =

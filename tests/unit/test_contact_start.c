@@ -195,7 +195,7 @@ static void a_key_is_of_what_the_parameters_are_of(void **state)
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-/* Two hundred edits of control points and weights, one every five ticks: the contact's contact
+/* Two hundred edits of control points and weights, one every five ticks: the contact
  * point goes on, so does the ball, and no energy comes from nowhere. */
 static void the_point_goes_on_over_edits(void **state)
 {

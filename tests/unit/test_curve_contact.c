@@ -236,7 +236,7 @@ static gw_wrench pull(const void *force, double t, const gw_pose *pose, const gw
     return (gw_wrench){*(const gw_vec3 *)force, zero};
 }
 
-/* At the contact point where its branch ends a contact is stopped, and it rests there while it is
+/* A contact is stopped where its branch ends, and it rests there while it is
  * pressed on; then its weight takes it back. The energy is dissipated. */
 static void rests_at_its_fold(gw_system *s)
 {

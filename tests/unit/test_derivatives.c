@@ -208,7 +208,7 @@ static void every_joint_of_a_plane(void **state)
 static gw_system *under_rows(gw_closure_def *closure, bool grounded)
 {
     gw_system_body_def bodies[2] = {solid_ball(0.1), solid_ball(0.1)};
-    /* made with a closure that any pose meets; the rows under test take its contact point */
+    /* made with a closure that is satisfied in any pose, which the rows under test then replace */
     gw_closure_def free_row = {.a = 0, .b = grounded ? GW_MOVING_GROUND(0) : 1, .row_count = MOST};
     for (int i = 0; i < MOST; i++)
         free_row.rows[i] = (gw_row){.kind = GW_ROW_PLANE, .n = ez};

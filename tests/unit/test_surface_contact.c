@@ -168,7 +168,7 @@ static gw_vec3 arm_of(const roller *r, gw_vec3 n)
 
 typedef struct rolling {
     gw_quat q;
-    gw_vec3 w, p; /* spin in the body's axes, contact point of the centre */
+    gw_vec3 w, p; /* spin in the body's axes, position of the centre */
 } rolling;
 
 /* With all in the body's axes, s the arm, n up: v = -w x s, and
